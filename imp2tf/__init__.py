@@ -1,0 +1,1 @@
+"""Imperative TensorFlow programs as dataflow graphs, equal to eager."""
