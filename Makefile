@@ -30,13 +30,13 @@ demo: $(INSTALLED)         ## trains a small model on handwritten digits
 	@$(BIN)/python examples/digits/demo.py $(ARGS)
 
 bench: $(INSTALLED)        ## all benchmarks: eager, tf.function and imp2tf side by side
-	@$(BIN)/python benchmarks/run.py $(ARGS)
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 bench-quick: $(INSTALLED)  ## the same in a minute or two, with rougher numbers
-	@$(BIN)/python benchmarks/run.py --quick $(ARGS)
+	@$(BIN)/python -m benchmarks --quick $(ARGS)
 
 fuzz: $(INSTALLED)         ## random programs, graph against eager, until stopped
-	@$(BIN)/python benchmarks/fuzz.py $(ARGS)
+	@$(BIN)/python -m tests.fuzz $(ARGS)
 
 clean:                     ## removes what was built and cached; the virtual environment stays
 	@rm -rf build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .coverage .coverage.* htmlcov

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from project_modules import ROOT, imported_names, module_paths, syntax_tree
+
+from tests.project_modules import ROOT, imported_names, module_paths, syntax_tree
 
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 

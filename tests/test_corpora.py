@@ -3,8 +3,9 @@
 import json
 from pathlib import Path
 
-import corpora
 import pytest
+
+from benchmarks import corpora
 
 VERDICTS = [
     corpora.Verdict("a", theme="loops", right=True, wrong=False, in_graph=True),

@@ -6,7 +6,8 @@ from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
-from project_modules import imported_names, module_paths, syntax_tree
+
+from tests.project_modules import imported_names, module_paths, syntax_tree
 
 # Lowest first. A module may import from its own layer and from those above it in this list.
 # Every module stands in exactly one layer; place a new one here on purpose. "*" is for folders made to grow.

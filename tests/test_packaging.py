@@ -13,7 +13,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from project_modules import PACKAGES, ROOT, module_paths
+
+from tests.project_modules import PACKAGES, ROOT, module_paths
 
 LEFT_BEHIND = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist", "htmlcov", "*.pyc")
 
