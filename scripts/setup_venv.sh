@@ -59,7 +59,7 @@ install() {
     pip_install --no-index --no-build-isolation --check-build-dependencies &>"$log" && return
     echo "Installing imp2tf and what it needs into $venv (TensorFlow is large: some minutes the first time) ..."
     pip_install &>"$log" && return
-    grep '^ERROR' "$log" >&2 || tail -n 5 "$log" >&2
+    grep --max-count=1 'ERROR:' "$log" >&2 || tail -n 5 "$log" >&2
     fail "pip could not install $what; is the package index within reach? The whole output: $log"
 }
 
