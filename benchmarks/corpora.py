@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,16 +118,17 @@ def run(corpus: Corpus, folder: Path, results: Path) -> list[Verdict]:
     return corpus.read(json.loads(verdicts.read_text(encoding="utf-8")))
 
 
-def score(verdicts: Iterable[Verdict]) -> Figures:
+def score(verdicts: list[Verdict]) -> Figures:
     """The figures that can have floors: totals, and how many are right in each theme."""
-    figures: Counter[str] = Counter(right=0, wrong=0)
-    for verdict in verdicts:
-        figures["right"] += verdict.right
-        figures["wrong"] += verdict.wrong
-        figures[_theme_figure(verdict.theme)] += verdict.right
-        if verdict.in_graph is not None:
-            figures["right and in the graph"] += verdict.right and verdict.in_graph
-    return dict(figures)
+    figures = {
+        "right": sum(verdict.right for verdict in verdicts),
+        "wrong": sum(verdict.wrong for verdict in verdicts),
+    }
+    if any(verdict.in_graph is not None for verdict in verdicts):
+        figures["right and in the graph"] = sum(bool(v.right and v.in_graph) for v in verdicts)
+    for theme in sorted({verdict.theme for verdict in verdicts}):
+        figures[_theme_figure(theme)] = sum(v.right for v in verdicts if v.theme == theme)
+    return figures
 
 
 def _theme_figure(theme: str) -> str:
