@@ -3,9 +3,9 @@
     class Cell:
         def step(self): return self.__state      -->   self._Cell__state
 
-A method is rewritten and compiled away from its class, where the compiler would leave such names alone, so they are
-spelled out in the tree first. As in Python, keyword names of calls and of class patterns are not mangled. A nested
-function or class with a private name carries the mangled name as its ``__name__`` too.
+A method is rewritten and compiled away from its class, where the compiler would leave such names alone, so
+they are spelled out in the tree first. As in Python, keyword names of calls and of class patterns are not
+mangled. A nested function or class with a private name carries the mangled name as its ``__name__`` too.
 """
 from __future__ import annotations
 

@@ -5,8 +5,9 @@
     code = compile_node(source, node, fn, ["rt"])  # once for each code object
     new = bind(code, fn, {"rt": rt})               # once for each closure of it
 
-Positions are the source map: the tree is compiled under the user's file name, so tracebacks and debuggers show the
-user's lines. The new function lives where the old one did: the same globals, closure cells and default values.
+Positions are the source map: the tree is compiled under the user's file name, so tracebacks and debuggers
+show the user's lines. The new function lives where the old one did: the same globals, closure cells and
+defaults.
 """
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from typing import Any
 import gast
 
 from imp2tf.mangling import mangle_inside
-from imp2tf.source_file import SourceUnavailable, future_flags, source_file
+from imp2tf.source_file import SourceUnavailable, future_flags, inner_code, source_file
 
 __all__ = [
     "FunctionSource",
@@ -70,7 +71,7 @@ def instantiate(
     fn: types.FunctionType,
     extra: Mapping[str, object],
 ) -> types.FunctionType:
-    """A function that runs ``node`` in the place of ``fn`` and sees ``extra`` as variables of an enclosing scope."""
+    """A function that runs ``node`` in the place of ``fn`` and finds ``extra`` in an enclosing scope."""
     return bind(compile_node(source, node, fn, extra), fn, extra)
 
 
@@ -82,16 +83,16 @@ def compile_node(
 ) -> types.CodeType:
     """Compile ``node`` under the user's file name.
 
-    The free variables of ``fn`` and the names ``extra`` become free variables of the code. It fits every closure
-    that shares the code object of ``fn``; see ``bind``.
+    The free variables of ``fn`` and the names ``extra`` become free variables of the code. It fits every
+    closure that shares the code object of ``fn``; see ``bind``.
     """
     scope = [*extra, *fn.__code__.co_freevars]
     if len(set(scope)) < len(scope):
-        raise ValueError(f"extra names and free variables of {fn.__qualname__} must differ: {', '.join(scope)}")
+        raise ValueError(f"an extra name is a free variable of {fn.__qualname__}: {', '.join(scope)}")
     module = gast.gast_to_ast(gast.Module([_enclosing(scope, node)], []))
     ast.fix_missing_locations(module)
     outermost = compile(module, source.filename, "exec", future_flags(fn.__code__), dont_inherit=True)
-    code = _inner_code(_inner_code(outermost, _CELLS), _FUNCTION)
+    code = inner_code(inner_code(outermost, _CELLS), _FUNCTION)
     renamed = _requalified(code, f"{_CELLS}.<locals>.{_FUNCTION}", fn.__qualname__)
     return renamed.replace(co_name=fn.__code__.co_name)
 
@@ -146,12 +147,8 @@ def _bare(arguments: gast.arguments) -> gast.arguments:
     )
 
 
-def _inner_code(code: types.CodeType, name: str) -> types.CodeType:
-    return next(c for c in code.co_consts if isinstance(c, types.CodeType) and c.co_name == name)
-
-
 def _requalified(code: types.CodeType, old: str, new: str) -> types.CodeType:
-    """``code`` with the qualified names of everything defined in it starting with ``new`` instead of ``old``."""
+    """``code`` with the qualified names of all that is defined in it starting with ``new``, not ``old``."""
 
     def renamed(constant: object) -> object:
         if isinstance(constant, types.CodeType):

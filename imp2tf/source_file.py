@@ -1,16 +1,18 @@
 """A parsed source file, and which function in it a code object was compiled from.
 
-The file is parsed whole, so positions are the user's own and enclosing classes are seen. A function is looked up by the
-first line and the name of its code object; then each candidate is compiled again and compared with the loaded code.
-That tells apart the lambdas of one line, and notices a file that was edited after it was loaded.
+The file is parsed whole, so positions are the user's own and enclosing classes are seen. A function is
+looked up by the first line and the name of its code object; then each candidate is compiled again and
+compared with the loaded code. That tells apart the lambdas of one line, and notices a file that was edited
+after it was loaded.
 """
 from __future__ import annotations
-
 import __future__ as future_features
+
 import ast
 import copy
 import inspect
 import linecache
+import sys
 import types
 import warnings
 from collections import defaultdict
@@ -32,6 +34,11 @@ class SourceUnavailable(Exception):
 def future_flags(code: types.CodeType) -> int:
     """The ``from __future__`` features ``code`` was compiled with, as flags for ``compile``."""
     return code.co_flags & _FUTURE_FLAGS
+
+
+def inner_code(code: types.CodeType, name: str) -> types.CodeType:
+    """The code called ``name`` that is defined right inside ``code``."""
+    return next(c for c in code.co_consts if isinstance(c, types.CodeType) and c.co_name == name)
 
 
 @dataclass(frozen=True)
@@ -75,10 +82,10 @@ class SourceFile:
         same = [(site, again) for site, again in compiled if _same_program(again, code)]
         if not same:
             raise SourceUnavailable(
-                f"the text of {code.co_name} at {self.filename}:{code.co_firstlineno} is not what was loaded: the file "
-                "was changed on disk since it was loaded, or the code was made or rewritten by a program"
+                f"{code.co_name} at {self.filename}:{code.co_firstlineno} does not match its text: "
+                "the file was changed on disk since it was loaded, or the code was made by a program"
             )
-        # Candidates that are equal mean the same; positions, where Python keeps columns, tell which one it was.
+        # Equal candidates mean the same; positions, where Python keeps columns, tell which one it was.
         return max(same, key=lambda pair: _shared_positions(pair[1], code))[0]
 
 
@@ -119,39 +126,44 @@ def _functions(tree: ast.Module) -> Iterator[FunctionSite]:
 
 
 def _compiled_again(site: FunctionSite, code: types.CodeType) -> types.CodeType:
-    """``site`` compiled alone, between variables for the free names of ``code`` and a class for its private names."""
-    module = ast.parse(f"def scope({', '.join(code.co_freevars)}):\n class {site.class_name or 'none'}: pass")
-    scope = module.body[0]
-    assert isinstance(scope, ast.FunctionDef)
-    function = _without_outer_parts(site.node)
-    path = ["scope", site.name]
-    if site.class_name is not None:
-        scope.body[0].body = [function]
-        path.insert(1, site.class_name)
-    elif site.name in code.co_freevars or isinstance(site.node, ast.Lambda):
-        scope.body = [function]
-    else:  # A module's function finds itself among the globals.
-        scope.body = [ast.copy_location(ast.Global([site.name]), scope), function]
+    """``site`` compiled alone, with the free variables of ``code`` around it."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            inner = compile(module, code.co_filename, "exec", future_flags(code), dont_inherit=True)
+            module = _alone(site, code.co_freevars)
+            outermost = compile(module, code.co_filename, "exec", future_flags(code), dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError) as error:
-        raise SourceUnavailable(f"{site.name} at line {site.first_line} cannot be compiled: {error}") from error
-    for name in path:
-        inner = next(c for c in inner.co_consts if isinstance(c, types.CodeType) and c.co_name == name)
-    return inner
+        where = f"{code.co_filename}:{site.first_line}"
+        raise SourceUnavailable(f"{site.name} at {where} cannot be compiled: {error}") from error
+    within = inner_code(outermost, "scope")
+    return inner_code(within if site.class_name is None else inner_code(within, site.class_name), site.name)
+
+
+def _alone(site: FunctionSite, free: tuple[str, ...]) -> ast.Module:
+    """A module with nothing but the function, in a scope that binds ``free`` and a class of the right name."""
+    if site.class_name is not None:
+        around = f"class {site.class_name}: pass"
+    elif isinstance(site.node, ast.Lambda) or site.name in free:
+        around = "pass"
+    else:
+        around = f"global {site.name}"  # A function of a module finds itself among the globals.
+    module = ast.parse(f"def scope({', '.join(free)}):\n {around}")
+    holder: Any = module.body[0]
+    if site.class_name is not None:
+        holder = holder.body[0]
+    holder.body.append(_without_outer_parts(site.node))
+    return module
 
 
 def _without_outer_parts(node: FunctionNode) -> ast.stmt:
-    """The function as a statement, without what is evaluated where it is defined; it begins at the same line."""
-    bare = copy.copy(node)
+    """The function as a statement that begins at the same line, without what is evaluated outside of it."""
+    bare: Any = copy.copy(node)
     bare.args = copy.copy(node.args)
     bare.args.defaults = []
     bare.args.kw_defaults = [None] * len(node.args.kwonlyargs)
-    if isinstance(bare, ast.Lambda):
-        return ast.copy_location(ast.Expr(bare), bare)
-    bare.decorator_list = [ast.copy_location(ast.Constant(None), d) for d in bare.decorator_list[:1]]
+    if isinstance(node, ast.Lambda):
+        return ast.copy_location(ast.Expr(bare), node)
+    bare.decorator_list = [ast.copy_location(ast.Constant(None), first) for first in node.decorator_list[:1]]
     bare.returns = None
     bare.type_params = []
     return bare
@@ -192,6 +204,6 @@ def _names(code: types.CodeType) -> frozenset[str]:
 
 def _shared_positions(candidate: types.CodeType, code: types.CodeType) -> int:
     """How many instructions stand at the same line and column in both."""
-    if not hasattr(code, "co_positions"):
+    if sys.version_info < (3, 11):
         return 0
     return sum(one == other for one, other in zip(candidate.co_positions(), code.co_positions()))

@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 import gast
 
-FunctionDefNode = gast.FunctionDef | gast.AsyncFunctionDef
-FunctionNode = gast.FunctionDef | gast.AsyncFunctionDef | gast.Lambda
-ComprehensionNode = gast.ListComp | gast.SetComp | gast.DictComp | gast.GeneratorExp
+FunctionDefNode: TypeAlias = gast.FunctionDef | gast.AsyncFunctionDef
+FunctionNode: TypeAlias = gast.FunctionDef | gast.AsyncFunctionDef | gast.Lambda
+ComprehensionNode: TypeAlias = gast.ListComp | gast.SetComp | gast.DictComp | gast.GeneratorExp
 
 
 def parameters(arguments: gast.arguments) -> list[gast.Name]:
@@ -19,7 +20,7 @@ def parameters(arguments: gast.arguments) -> list[gast.Name]:
     return named + [star for star in (arguments.vararg, arguments.kwarg) if star is not None]
 
 
-def annotations(function: FunctionDefNode) -> list[gast.expr]:
+def signature_annotations(function: FunctionDefNode) -> list[gast.expr]:
     """The annotations of a signature."""
     of_parameters = [parameter.annotation for parameter in parameters(function.args)]
     return [annotation for annotation in [*of_parameters, function.returns] if annotation is not None]
@@ -34,15 +35,17 @@ def outer_parts(node: FunctionNode | gast.ClassDef) -> list[gast.AST]:
 
 
 def evaluated_here(nodes: Iterable[gast.AST]) -> Iterator[gast.AST]:
-    """``nodes`` and all below that is evaluated in their own function: bodies of nested definitions are left out."""
+    """``nodes`` and all below that runs in their own function, so no bodies of definitions or generators."""
     pending = list(nodes)[::-1]
     while pending:
         node = pending.pop()
         yield node
         if isinstance(node, FunctionDefNode):
-            children = [*outer_parts(node), *annotations(node)]
+            children = [*outer_parts(node), *signature_annotations(node)]
         elif isinstance(node, gast.Lambda | gast.ClassDef):
             children = outer_parts(node)
+        elif isinstance(node, gast.GeneratorExp):
+            children = [node.generators[0].iter]
         else:
             children = list(gast.iter_child_nodes(node))
         pending.extend(reversed(children))

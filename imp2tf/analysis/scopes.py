@@ -7,22 +7,29 @@
             y += z
         return g              -->   locals x, y, g;  free z;  captured y;  rebound_inside y
 
-The rules are Python's: a comprehension has variables of its own but its walrus binds outside of it, a class body is not
-seen from its methods. List, set and dict comprehensions are over when their expression is, so what they read counts as
-read here; a generator expression may run later and counts as a nested function.
+The rules are Python's: a comprehension has variables of its own but its walrus binds outside of it, a class
+body is not seen from its methods. List, set and dict comprehensions are over when their expression is, so
+what they read counts as read here; a generator expression may run later and counts as a nested function.
 """
 from __future__ import annotations
 
+import contextlib
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
 import gast
 
-from imp2tf.analysis.evaluated import ComprehensionNode, FunctionDefNode, FunctionNode
-from imp2tf.analysis.evaluated import annotations, outer_parts, parameters
+from imp2tf.analysis.evaluated import (
+    ComprehensionNode,
+    FunctionDefNode,
+    FunctionNode,
+    outer_parts,
+    parameters,
+    signature_annotations,
+)
 
 _NOTHING: frozenset[str] = frozenset()
 
@@ -31,9 +38,10 @@ _NOTHING: frozenset[str] = frozenset()
 class FunctionScope:
     """The names of one function.
 
-    ``params`` and ``locals`` are its own (params are locals too); ``globals`` and ``nonlocals`` are declared so here;
-    ``free`` are looked up outside, in a closure or among the globals; ``captured`` are the locals that nested code may
-    read or rebind at any time; ``rebound_inside`` are the locals that nested code rebinds.
+    ``params`` and ``locals`` are its own (params are locals too); ``globals`` and ``nonlocals`` are
+    declared so here; ``free`` are looked up outside, in a closure or among the globals; ``captured`` are
+    the locals that nested code may read or rebind at any time; ``rebound_inside`` are the locals that
+    nested code rebinds.
     """
 
     params: frozenset[str]
@@ -46,14 +54,14 @@ class FunctionScope:
 
 
 def bound_names(nodes: Iterable[gast.AST]) -> frozenset[str]:
-    """Names ``nodes`` bind or delete in the function they stand in, also where that declares them global or nonlocal."""
+    """Names ``nodes`` bind or delete in their own function, be they declared global or nonlocal there."""
     return frozenset(_collect(nodes).bound)
 
 
 def read_names(nodes: Iterable[gast.AST]) -> frozenset[str]:
     """Names ``nodes`` load from the function they stand in, at once or in functions nested in them."""
     block = _collect(nodes)
-    return block.read.union(*(inner.reads_outside for inner in block.inner))
+    return _NOTHING.union(block.read, *(inner.reads_outside for inner in block.inner))
 
 
 def function_scope(fn: FunctionNode) -> FunctionScope:
@@ -168,34 +176,29 @@ class _Collector(gast.NodeVisitor):
         for node in nodes:
             self.visit(node)
 
-    def _visit_in(self, kind: _Kind, nodes: Iterable[gast.AST], bound: Iterable[str] = ()) -> None:
-        """Visit ``nodes`` in a new block that binds ``bound``."""
-        inner = _Block(kind, bound=set(bound))
-        self.block.inner.append(inner)
-        self.stack.append(inner)
-        self._visit_all(nodes)
+    @contextlib.contextmanager
+    def _inside(self, block: _Block) -> Iterator[None]:
+        """Collect into ``block``, nested in the one collected so far."""
+        self.block.inner.append(block)
+        self.stack.append(block)
+        yield
         self.stack.pop()
 
     # Definitions
 
     def enter_function(self, node: FunctionNode) -> None:
         """Visit the body of a function in its own block."""
-        inner = _Block(_Kind.FUNCTION, params={parameter.id for parameter in parameters(node.args)})
-        self.functions[node] = inner
-        self.block.inner.append(inner)
-        self.stack.append(inner)
-        self._visit_all([node.body] if isinstance(node, gast.Lambda) else node.body)
-        self.stack.pop()
+        block = _Block(_Kind.FUNCTION, params={parameter.id for parameter in parameters(node.args)})
+        self.functions[node] = block
+        with self._inside(block):
+            self._visit_all([node.body] if isinstance(node, gast.Lambda) else node.body)
 
     def _visit_def(self, node: FunctionDefNode) -> None:
         self.block.bound.add(node.name)
         self._visit_all(outer_parts(node))
-        with_types = _Block(_Kind.AT_ONCE, bound=self._type_parameters(node))
-        self.block.inner.append(with_types)
-        self.stack.append(with_types)
-        self._visit_all(annotations(node))
-        self.enter_function(node)
-        self.stack.pop()
+        with self._type_parameters(node):
+            self._visit_all(signature_annotations(node))
+            self.enter_function(node)
 
     visit_FunctionDef = visit_AsyncFunctionDef = _visit_def
 
@@ -205,32 +208,33 @@ class _Collector(gast.NodeVisitor):
 
     def visit_ClassDef(self, node: gast.ClassDef) -> None:
         self.block.bound.add(node.name)
-        self._visit_all(node.decorator_list)
-        with_types = _Block(_Kind.AT_ONCE, bound=self._type_parameters(node))
-        self.block.inner.append(with_types)
-        self.stack.append(with_types)
-        self._visit_all([*node.bases, *node.keywords])
-        self._visit_in(_Kind.CLASS, node.body)
-        self.stack.pop()
+        with self._type_parameters(node):
+            self._visit_all(outer_parts(node))
+            with self._inside(_Block(_Kind.CLASS)):
+                self._visit_all(node.body)
 
     def visit_TypeAlias(self, node: gast.TypeAlias) -> None:
         self.visit(node.name)
-        self._visit_in(_Kind.LATER, [node.value], bound=self._type_parameters(node))
+        with self._type_parameters(node), self._inside(_Block(_Kind.LATER)):
+            self.visit(node.value)
 
-    def _type_parameters(self, node: gast.AST) -> set[str]:
-        """Names of ``node``'s type parameters; their bounds and defaults are visited."""
+    @contextlib.contextmanager
+    def _type_parameters(self, node: gast.AST) -> Iterator[None]:
+        """The scope of ``node``'s type parameters, whose bounds and defaults are evaluated when asked for."""
         declared = getattr(node, "type_params", [])
-        names = {parameter.name for parameter in declared}
-        for parameter in declared:
-            self._visit_in(_Kind.LATER, gast.iter_child_nodes(parameter), bound=names)
-        return names
+        with self._inside(_Block(_Kind.AT_ONCE, bound={parameter.name for parameter in declared})):
+            for parameter in declared:
+                with self._inside(_Block(_Kind.LATER)):
+                    self._visit_all(gast.iter_child_nodes(parameter))
+            yield
 
     def _visit_comprehension(self, node: ComprehensionNode) -> None:
         first, *others = node.generators
         self.visit(first.iter)
         results = [node.key, node.value] if isinstance(node, gast.DictComp) else [node.elt]
         kind = _Kind.LATER if isinstance(node, gast.GeneratorExp) else _Kind.AT_ONCE
-        self._visit_in(kind, [first.target, *first.ifs, *others, *results])
+        with self._inside(_Block(kind)):
+            self._visit_all([first.target, *first.ifs, *others, *results])
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _visit_comprehension
 
