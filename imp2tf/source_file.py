@@ -43,10 +43,11 @@ def inner_code(code: types.CodeType, name: str) -> types.CodeType:
 
 @dataclass(frozen=True)
 class FunctionSite:
-    """One function in a file, and the name of the class whose body holds it."""
+    """One function in a file, the class whose body holds it, and statements to compile before it."""
 
     node: FunctionNode
     class_name: str | None
+    module_context: str
 
     @property
     def name(self) -> str:
@@ -114,15 +115,33 @@ def _parse(text: str, filename: str) -> ast.Module:
 
 
 def _functions(tree: ast.Module) -> Iterator[FunctionSite]:
+    module_context = "\n".join(_module_context(tree))
     pending: list[tuple[ast.AST, str | None]] = [(tree, None)]
     while pending:
         node, class_name = pending.pop()
         if isinstance(node, FunctionNode):
-            yield FunctionSite(node, class_name)
+            yield FunctionSite(node, class_name, module_context)
         body_class = node.name if isinstance(node, ast.ClassDef) else class_name
         for child in ast.iter_child_nodes(node):
             # Bases and decorators of a class stand outside its body.
             pending.append((child, body_class if isinstance(child, ast.stmt) else class_name))
+
+
+def _module_context(tree: ast.Module) -> Iterator[str]:
+    """What the compiler looks at in a module when it compiles a function, as statements.
+
+    It uses other instructions to call a method of a module that is imported, and to call ``super`` where the
+    module itself uses that name.
+    """
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.alias) and node.name != "*":
+            yield f"import {node.asname or node.name.partition('.')[0]}"
+        elif isinstance(node, ast.Name) and node.id == "super":
+            yield "super"
+        if not isinstance(node, FunctionNode | ast.ClassDef):
+            pending.extend(ast.iter_child_nodes(node))
 
 
 def _compiled_again(site: FunctionSite, code: types.CodeType) -> types.CodeType:
@@ -140,18 +159,18 @@ def _compiled_again(site: FunctionSite, code: types.CodeType) -> types.CodeType:
 
 
 def _alone(site: FunctionSite, free: tuple[str, ...]) -> ast.Module:
-    """A module with nothing but the function, in a scope that binds ``free`` and a class of the right name."""
-    if site.class_name is not None:
-        around = f"class {site.class_name}: pass"
-    elif isinstance(site.node, ast.Lambda) or site.name in free:
-        around = "pass"
-    else:
-        around = f"global {site.name}"  # A function of a module finds itself among the globals.
-    module = ast.parse(f"def scope({', '.join(free)}):\n {around}")
-    holder: Any = module.body[0]
-    if site.class_name is not None:
-        holder = holder.body[0]
-    holder.body.append(_without_outer_parts(site.node))
+    """A module with nothing but the function, in a scope that binds ``free`` and a class of the right name.
+
+    What the scope itself defines is global unless it is free.
+    """
+    own = site.name if site.class_name is None else site.class_name
+    declared = "pass" if own in free or own == "<lambda>" else f"global {own}"
+    holder = "" if site.class_name is None else f" class {own}: pass\n"
+    module = ast.parse(f"{site.module_context}\ndef scope({', '.join(free)}):\n {declared}\n{holder}")
+    innermost: Any = module.body[-1]
+    if holder:
+        innermost = innermost.body[-1]
+    innermost.body.append(_without_outer_parts(site.node))
     return module
 
 

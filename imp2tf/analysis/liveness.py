@@ -25,6 +25,7 @@ from imp2tf.analysis.flow import is_always_true, is_irrefutable
 from imp2tf.analysis.scopes import bound_names, function_scope
 
 SwallowTest = Callable[[gast.withitem], bool]
+_CANNOT_RAISE = (gast.Pass, gast.Break, gast.Continue)
 LoopNode: TypeAlias = gast.While | gast.For | gast.AsyncFor
 
 
@@ -83,7 +84,9 @@ class _Backward:
         """Names live before ``stmts``."""
         for stmt in reversed(stmts):
             self.after[stmt] = self.after.get(stmt, NO_NAMES) | live
-            live = self.statement(stmt, live, elsewhere) | elsewhere.raised
+            live = self.statement(stmt, live, elsewhere)
+            if not isinstance(stmt, _CANNOT_RAISE):
+                live |= elsewhere.raised
         return live
 
     def statement(self, stmt: gast.stmt, live: Names, elsewhere: _Elsewhere) -> Names:
@@ -151,7 +154,7 @@ class _Backward:
         return head if isinstance(loop, gast.While) else self.expressions.before(loop.iter, head)
 
     def _turn(self, loop: LoopNode, head: Names, done: Names, live: Names, elsewhere: _Elsewhere) -> Names:
-        """Names live at the head, if those of ``head`` are live there one turn later and ``done`` at the end."""
+        """Names live at the head if ``head`` are live there one turn later, ``done`` when turns end."""
         inside = replace(elsewhere, broken=lambda: live, continued=lambda: head)
         turn = self.block(loop.body, head, inside)
         if isinstance(loop, gast.While):

@@ -252,7 +252,8 @@ class _Collector(gast.NodeVisitor):
         if self.block.kind is _Kind.CLASS:  # The annotation of a function's variable is never evaluated.
             self.visit(node.annotation)
         if isinstance(node.target, gast.Name) and node.value is None:
-            self.block.declared.add(node.target.id)
+            if node.simple:  # A name in parentheses stays what it was.
+                self.block.declared.add(node.target.id)
         else:
             self._visit_all([node.target] if node.value is None else [node.value, node.target])
 
