@@ -9,6 +9,7 @@ Positions are the source map: the tree is compiled under the user's file name, s
 show the user's lines. The new function lives where the old one did: the same globals, closure cells and
 defaults.
 """
+
 from __future__ import annotations
 
 import ast

@@ -5,6 +5,7 @@ looked up by the first line and the name of its code object; then each candidate
 compared with the loaded code. That tells apart the lambdas of one line, and notices a file that was edited
 after it was loaded.
 """
+
 from __future__ import annotations
 import __future__ as future_features
 

@@ -10,6 +10,7 @@ after an exception-swallowing ``with`` reads is live all through the block; name
 functions are live everywhere, and so are names declared global or nonlocal. Names the function only looks
 up outside are left out.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping

@@ -11,6 +11,7 @@ The rules are Python's: a comprehension has variables of its own but its walrus 
 body is not seen from its methods. List, set and dict comprehensions are over when their expression is, so
 what they read counts as read here; a generator expression may run later and counts as a nested function.
 """
+
 from __future__ import annotations
 
 import contextlib

@@ -1,8 +1,9 @@
 """Runs of a function in which chance decides every test, match and exception: what is live, found by trying.
 
-Only names matter, so values are not computed. A name was live at a point of a run if the next thing that happened to it
-afterwards was a read.
+Only names matter, so values are not computed. A name was live at a point of a run if the next thing that
+happened to it afterwards was a read.
 """
+
 from __future__ import annotations
 
 import random
@@ -54,12 +55,18 @@ class _Run:
         return self.log
 
     def happen(self, kind: str, what: object) -> None:
-        """Note an event; with no fuel left nothing counts any more, as if the program had been stopped."""
+        """Note an event; once the fuel is used up nothing counts any more, as if the program were stopped."""
         self.fuel -= 1
         if self.fuel > 0:
             self.log.append((kind, what))
-        if kind != "after" and self.chance.random() < self.risk:
+
+    def risk_exception(self) -> None:
+        if self.chance.random() < self.risk:
             raise _Boom
+
+    def read(self, name: str) -> None:
+        self.happen("read", name)
+        self.risk_exception()
 
     def coin(self) -> bool:
         return self.fuel > 0 and self.chance.random() < 0.5
@@ -74,15 +81,15 @@ class _Run:
             case None:
                 return
             case gast.Name(ctx=gast.Load()):
-                self.happen("read", node.id)
+                self.read(node.id)
             case gast.Name(ctx=gast.Store()):
-                self.log_write(node.id)
+                self.happen("write", node.id)
             case gast.Name():
-                self.happen("read", node.id)
-                self.log_write(node.id)
+                self.read(node.id)
+                self.happen("write", node.id)
             case gast.NamedExpr():
                 self.evaluate(node.value)
-                self.log_write(node.target.id)
+                self.happen("write", node.target.id)
             case gast.BoolOp():
                 for value in node.values:
                     self.evaluate(value)
@@ -94,16 +101,12 @@ class _Run:
             case gast.MatchAs() | gast.MatchStar():
                 self.evaluate(getattr(node, "pattern", None))
                 if node.name is not None:
-                    self.log_write(node.name)
+                    self.happen("write", node.name)
             case _:
                 for child in gast.iter_child_nodes(node):
                     self.evaluate(child)
                 if isinstance(node, gast.Call):
-                    self.happen("call", None)
-
-    def log_write(self, name: str) -> None:
-        if self.fuel > 0:
-            self.log.append(("write", name))
+                    self.risk_exception()
 
     def Expr(self, stmt: gast.Expr) -> None:
         self.evaluate(stmt.value)
@@ -122,7 +125,7 @@ class _Run:
 
     def AugAssign(self, stmt: gast.AugAssign) -> None:
         if isinstance(stmt.target, gast.Name):
-            self.happen("read", stmt.target.id)
+            self.read(stmt.target.id)
             self.evaluate(stmt.value)
         self.evaluate(stmt.target)
 
@@ -156,7 +159,9 @@ class _Run:
         self.evaluate(stmt.iter)
         self.loop(stmt, None, stmt.target, endless=False)
 
-    def loop(self, stmt: gast.While | gast.For, test: gast.expr | None, target: gast.expr | None, endless: bool) -> None:
+    def loop(
+        self, stmt: gast.While | gast.For, test: gast.expr | None, target: gast.expr | None, endless: bool
+    ) -> None:
         while True:
             self.happen("head", stmt)
             self.evaluate(test)
@@ -204,7 +209,7 @@ class _Run:
                     self.block(handler.body)
                 finally:
                     if handler.name is not None:
-                        self.log_write(handler.name.id)
+                        self.happen("write", handler.name.id)
                 return True
         return False
 
