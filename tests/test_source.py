@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import dataclasses
+import doctest
 import enum
 import functools
 import inspect
@@ -12,6 +13,7 @@ import json.encoder
 import linecache
 import textwrap
 import types
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -370,6 +372,35 @@ def test_cell_of_a_notebook() -> None:
         del linecache.cache[filename]
 
 
+def test_statements_compiled_one_by_one() -> None:
+    filename, text = "<cell 2>", "import math\ndef f(x): return math.sqrt(x) + math.floor(x)\n"
+    names: dict[str, Any] = {}
+    for stmt in ast.parse(text).body:
+        exec(compile(ast.Module([stmt], []), filename, "exec"), names)
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    try:
+        assert read(names["f"]).node.name == "f"
+    finally:
+        del linecache.cache[filename]
+
+
+def test_function_of_a_doctest() -> None:
+    text = ">>> f = lambda x: x + 1\n>>> print(read(f).lines)\n('f = lambda x: x + 1\\n',)\n"
+    case = doctest.DocTestParser().get_doctest(text, {"read": read}, "sample", None, None)
+    assert doctest.DocTestRunner().run(case).failed == 0
+
+
+def test_warnings_are_not_repeated(tmp_path: Path) -> None:
+    path = tmp_path / "warned.py"
+    path.write_text("def f(x): return '\\d', x is 1\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        f = run(path)["f"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read(f).node.name == "f"
+
+
 def test_module_whose_asserts_pytest_expanded() -> None:
     def f(x: int) -> int:
         assert x > 0, f"not positive: {x}"
@@ -383,7 +414,7 @@ def test_module_whose_asserts_pytest_expanded() -> None:
 def test_a_file_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = load(tmp_path, "def f(): return 1\ndef g(): return 2\n")
     read(names["f"])
-    monkeypatch.setattr("imp2tf.source_file._parse", lambda text, filename: pytest.fail("parsed again"))
+    monkeypatch.setattr("imp2tf.source_file.SourceFile", lambda *_: pytest.fail("parsed again"))
     assert read(names["g"]).node.name == "g"
 
 

@@ -32,7 +32,10 @@ LoopNode: TypeAlias = gast.While | gast.For | gast.AsyncFor
 
 @dataclass(frozen=True)
 class Liveness:
-    """Names live just after each statement, and at the point of each loop where its next turn is decided."""
+    """Names live just after each statement, and at the point of each loop where its next turn is decided.
+
+    After a statement that jumps means at the statement below it.
+    """
 
     after: Mapping[gast.stmt, Names]
     head: Mapping[gast.stmt, Names]

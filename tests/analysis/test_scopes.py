@@ -197,6 +197,10 @@ SCOPES = {
         "def f(a): return ((y := x) for x in a)",
         {"params": "a", "locals": "a y", "captured": "y", "rebound_inside": "y"},
     ),
+    "walrus in a generator to a global": (
+        "def f(a):\n def g():\n  global x\n  return ((x := y) for y in a)\n x = 1",
+        {"params": "a", "locals": "a g x", "captured": "a"},
+    ),
     "class body": (
         "def f(a, b, c):\n class C(a):\n  x = b\n  def m(self): return c",
         {"params": "a b c", "locals": "a b c C", "captured": "b c"},
