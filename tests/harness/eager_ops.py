@@ -1,0 +1,33 @@
+"""Counts operations that run eagerly, one by one, rather than inside a graph."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import tensorflow as tf
+
+# The one private symbol of the tests: TensorFlow has no public hook that sees every operation.
+from tensorflow.python.framework import op_callbacks
+
+@contextmanager
+def eager_ops(names: list[str] | None) -> Iterator[None]:
+    """Put into `names`, if given, the operations executed eagerly in this thread; calls of graphs are left out."""
+    if names is None:
+        yield
+        return
+    callback = _recorder(names)
+    op_callbacks.add_op_callback(callback)
+    try:
+        yield
+    finally:
+        op_callbacks.remove_op_callback(callback)
+
+
+def _recorder(names: list[str]) -> Callable[..., None]:
+    def record(op_type: str | bytes, inputs: object, attrs: object, outputs: object,
+               op_name: object = None, graph: object = None) -> None:
+        name = op_type.decode() if isinstance(op_type, bytes) else op_type
+        # A graph function that is run by its own name is no registered operation.
+        if graph is None and hasattr(tf.raw_ops, name) and not name.endswith("PartitionedCall"):
+            names.append(name)
+    return record
