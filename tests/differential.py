@@ -14,6 +14,7 @@ from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 
 import tensorflow as tf
 
@@ -80,9 +81,10 @@ def _run(programs: Sequence[Program], backend: str, options: argparse.Namespace)
     for program in programs:
         faulthandler.dump_traceback_later(STUCK_AFTER, exit=True)
         found = verdict(program.make, grad=program.grad, repeat=program.repeat, convert_kw=kw, backend=backend)
-        tally.add(program, found)
+        tally.add(program.feature, found)
         if options.verbose:
-            for line in failure_lines(program, found, SHOWN[min(options.verbose, 2)]):
+            label, graph = f"{program.feature}/{program.name}", program.graph and backend != "eager"
+            for line in failure_lines(label, found, graph, SHOWN[min(options.verbose, 2)]):
                 print(line, flush=True)
     faulthandler.cancel_dump_traceback_later()
     return tally

@@ -23,11 +23,16 @@ def eager_ops(names: list[str] | None) -> Iterator[None]:
         op_callbacks.remove_op_callback(callback)
 
 
+def _is_work(name: str) -> bool:
+    """Whether an eager operation computes: neither the call of a graph nor the unpacking of a list it returned."""
+    # A graph function that is run by its own name is no registered operation.
+    return hasattr(tf.raw_ops, name) and not name.endswith("PartitionedCall") and not name.startswith("TensorList")
+
+
 def _recorder(names: list[str]) -> Callable[..., None]:
     def record(op_type: str | bytes, inputs: object, attrs: object, outputs: object,
                op_name: object = None, graph: object = None) -> None:
         name = op_type.decode() if isinstance(op_type, bytes) else op_type
-        # A graph function that is run by its own name is no registered operation.
-        if graph is None and hasattr(tf.raw_ops, name) and not name.endswith("PartitionedCall"):
+        if graph is None and _is_work(name):
             names.append(name)
     return record

@@ -56,9 +56,14 @@ def exception_differences(place: str, eager: Raised, other: Raised) -> Iterator[
     yield from differences("exception arguments", place, eager.args, other.args)
     if eager.cause != other.cause:
         yield Difference("exception cause", place, eager.cause, other.cause)
-    if eager.user_lines and eager.user_lines[-1] not in other.user_lines:
+    if eager.user_lines and not _shows_line(other, eager.user_lines[-1]):
         yield Difference("traceback", place, f"raised in the user's line {eager.user_lines[-1]}",
                          f"shows the user's lines {list(other.user_lines)}")
+
+
+def _shows_line(raised: Raised, line: int) -> bool:
+    """Whether the traceback goes through `line`; of an operation that failed in a graph the message may tell."""
+    return line in raised.user_lines or raised.of_operation and f"line {line}" in raised.message
 
 
 def _class_name(error: BaseException) -> str:

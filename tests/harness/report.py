@@ -9,7 +9,6 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.harness.judging import Verdict
-from tests.programs import Program
 
 SHOWN_DIFFERENCES = 6
 WIDTH = 110    # of the table where the output is no terminal
@@ -31,11 +30,11 @@ def explanation(name: str, verdict: Verdict, wanted_graph: bool | None = None, s
     return "\n".join(lines)
 
 
-def failure_lines(program: Program, verdict: Verdict, shown: int) -> Iterator[str]:
-    """Nothing for a program that is right and where it should be, else its explanation."""
-    misplaced = program.graph and verdict.in_graph is False
+def failure_lines(label: str, verdict: Verdict, graph: bool, shown: int) -> Iterator[str]:
+    """Nothing for a program that is right and, if `graph`, not outside of graphs, else its explanation."""
+    misplaced = graph and verdict.in_graph is False
     if not verdict.right or misplaced:
-        yield explanation(f"{program.feature}/{program.name}", verdict, True if misplaced else None, shown)
+        yield explanation(label, verdict, True if misplaced else None, shown)
 
 
 @dataclass
@@ -49,22 +48,21 @@ class Tally:
         """How many programs are not right."""
         return sum(counter["programs"] - counter["right"] for counter in self.counts.values())
 
-    def add(self, program: Program, verdict: Verdict) -> None:
+    def add(self, feature: str, verdict: Verdict) -> None:
         """Count one verdict."""
-        counter = self.counts.setdefault(program.feature, Counter())
+        counter = self.counts.setdefault(feature, Counter())
         kind = "right" if verdict.right else "raised" if verdict.raised else "wrong"
         counter.update(["programs", kind])
         counter.update(["graph"] if verdict.right and verdict.in_graph else [])
-        counter.update(["misplaced"] if program.graph and verdict.in_graph is False else [])
 
 
 def table(tallies: Mapping[str, Tally]) -> None:
-    """Print one row for each feature and, for each backend, right / in graph / wrong / raised."""
+    """Print one row for each feature and, for each backend, right, right and in the graph, wrong, raised."""
     grid = Table(title="programs as in plain eager", header_style="bold")
-    grid.add_column("feature")
+    grid.add_column("feature", no_wrap=True)
     grid.add_column("programs", justify="right")
     for backend in tallies:
-        for heading in ("right", "in graph", "wrong", "raised"):
+        for heading in ("right", "graph", "wrong", "raised"):
             grid.add_column(f"{backend}\n{heading}", justify="right")
     features = next(iter(tallies.values())).counts
     for feature in features:
