@@ -57,7 +57,7 @@ def _parts(value: object) -> Iterator[tuple[str, object]]:
         yield from ((f"[{i}]", part) for i, part in enumerate(value))
     elif isinstance(value, Mapping):
         yield from ((f"[{key!r}]", part) for key, part in value.items())
-    elif isinstance(value, tf.Module) or hasattr(value, "trainable_variables"):
+    elif isinstance(value, tf.Module) or hasattr(type(value), "trainable_variables"):
         yield from ((f".variables[{i}]", part) for i, part in enumerate(value.variables))
     elif type(value).__module__.split(".")[0] not in ("tensorflow", "keras", "numpy", "builtins", "collections"):
         yield from (("." + name, part) for name, part in attributes(value))

@@ -63,7 +63,8 @@ def is_keras_variable(value: object) -> bool:
 
 def attributes(value: object) -> Iterator[tuple[str, Any]]:
     """The instance attributes of a plain object, slots included, sorted by name."""
-    names = set(getattr(value, "__dict__", ()))
+    own = getattr(value, "__dict__", None)
+    names = set(own) if isinstance(own, dict) else set()
     for base in type(value).__mro__:
         slots = base.__dict__.get("__slots__", ())
         names.update((slots,) if isinstance(slots, str) else slots)
@@ -175,6 +176,6 @@ _DESCRIBERS: tuple[tuple[Callable[[object], bool], Callable[[Any, tuple[int, ...
     (_of(types.FunctionType, types.MethodType, types.BuiltinFunctionType), _by_kind("callable")),
     (_of(types.ModuleType), _by_repr("python module")),
     (_of(collections.abc.Iterator), _by_kind("iterator")),
-    (lambda value: isinstance(value, tf.Module) or hasattr(value, "trainable_variables"), _module),
+    (lambda value: isinstance(value, tf.Module) or hasattr(type(value), "trainable_variables"), _module),
     (lambda value: hasattr(value, "__dict__") or hasattr(type(value), "__slots__"), _object),
 )

@@ -28,10 +28,17 @@ class Verdict:
 
 def judge(eager: Record, other: Record) -> Verdict:
     """Compare call by call all that was recorded."""
-    found = tuple(difference for pair in zip(eager.calls, other.calls, strict=True)
-                  for difference in _call_differences(*pair))
-    raised = any(two.raised and not one.raised for one, two in zip(eager.calls, other.calls, strict=True))
-    return Verdict(found, raised, _in_graph(eager, other), other)
+    pairs = list(zip(eager.calls, other.calls, strict=False))
+    found = [difference for pair in pairs for difference in _call_differences(*pair)]
+    if eager.timed_out or other.timed_out:
+        ends = [_end(record) for record in (eager, other)]
+        found.append(Difference("time", "the whole program", *ends))
+    raised = any(two.raised and not one.raised for one, two in pairs)
+    return Verdict(tuple(found), raised, _in_graph(eager, other), other)
+
+
+def _end(record: Record) -> str:
+    return f"stopped for taking too long after {len(record.calls)} calls" if record.timed_out else "came to its end"
 
 
 def _in_graph(eager: Record, other: Record) -> bool | None:

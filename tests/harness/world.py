@@ -44,12 +44,17 @@ class CallRecord:
 class Record:
     """All that one world did. `eager_ops` and `python_calls` count within the last round."""
 
-    calls: list[CallRecord]
     calls_per_round: int
-    eager_ops: list[str]
-    python_calls: int
-    stats: dict[str, Any]
-    fallbacks: list[str]
+    calls: list[CallRecord] = field(default_factory=list)
+    eager_ops: list[str] = field(default_factory=list)
+    python_calls: int = 0
+    stats: dict[str, Any] = field(default_factory=dict)
+    timed_out: bool = False
+
+    @property
+    def fallbacks(self) -> list[str]:
+        """Why something ran as plain Python, as imp2tf tells it."""
+        return fallback_lines(self.stats)
 
 
 class TimeLimit(BaseException):
@@ -75,19 +80,27 @@ def run_world(make: Make, plan: Plan) -> Record:
     fn, calls, *rest = make()
     snapshot = rest[0] if rest else lambda: None
     _seed()
-    records: list[CallRecord] = []
-    names: list[str] = []
+    record = Record(len(calls))
+    try:
+        with Capture() as capture, _time_limit(TIME_LIMIT):
+            wrapped = wrap(plan.backend, fn, plan.convert_kw)
+            runner = _Runner(wrapped, snapshot, make.__code__.co_filename, capture)
+            _run_rounds(runner, calls, plan, record)
+    except TimeLimit:
+        record.timed_out = True
+    return record
+
+
+def _run_rounds(runner: _Runner, calls: list[Call], plan: Plan, record: Record) -> None:
     rounds = plan.repeat + bool(plan.grad)
-    with Capture() as capture, _time_limit(TIME_LIMIT):
-        wrapped = wrap(plan.backend, fn, plan.convert_kw)
-        runner = _Runner(wrapped, snapshot, make.__code__.co_filename, capture)
-        for turn in range(1, rounds):
-            records += [runner.run(call, f"round {turn}, call {i + 1}", grad=plan.grad) for i, call in enumerate(calls)]
-        before = stats(wrapped).get("eager_calls", 0)
-        records += [runner.run(call, f"round {rounds}, call {i + 1}", count_into=names) for i, call in enumerate(calls)]
-        counters = stats(wrapped)
-    return Record(records, len(calls), names, counters.get("eager_calls", 0) - before, counters,
-                  fallback_lines(counters))
+    for turn in range(1, rounds):
+        for i, call in enumerate(calls, 1):
+            record.calls.append(runner.run(call, f"round {turn}, call {i}", grad=plan.grad))
+    before = stats(runner.fn).get("eager_calls", 0)
+    for i, call in enumerate(calls, 1):
+        record.calls.append(runner.run(call, f"round {rounds}, call {i}", count_into=record.eager_ops))
+    record.stats = stats(runner.fn)
+    record.python_calls = record.stats.get("eager_calls", 0) - before
 
 
 class _Runner:
