@@ -19,7 +19,10 @@ from tests.harness.description import Description, describe
 from tests.harness.eager_ops import eager_ops
 from tests.harness.exceptions import Raised, describe_exception
 
-Call = tuple[tuple[Any, ...], dict[str, Any]]
+# Arguments, keyword arguments, and perhaps a step that changes the surroundings before the call.
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+Call = tuple[Args, Kwargs] | tuple[Args, Kwargs, Callable[[], object]]
 Snapshot = Callable[[], Any]
 World = tuple[Function, list[Call]] | tuple[Function, list[Call], Snapshot]
 Make = Callable[[], World]
@@ -113,30 +116,37 @@ class _Runner:
     def run(self, call: Call, label: str, grad: int = 0, count_into: list[str] | None = None) -> CallRecord:
         record = CallRecord(label)
         result = None
+        args, kwargs, *steps = call
+        for step in steps:
+            step()
         self.capture.take()
         try:
-            result = self._taped_call(call, record, grad) if grad else self._counted_call(call, record, count_into)
+            if grad:
+                result = self._taped_call(args, kwargs, record, grad)
+            else:
+                result = self._counted_call(args, kwargs, record, count_into)
         except (KeyboardInterrupt, TimeLimit):
             raise
         except BaseException as error:  # what the program raises is an outcome, SystemExit too
             record.raised = describe_exception(error, self.user_file)
         record.text = self.capture.take()
         state = self.snapshot()
-        record.arguments, record.state = describe(call), describe(state)
-        record.aliases = aliases({"state": state, "arguments": call, "result": result, "earlier result": self.earlier})
+        record.arguments, record.state = describe((args, kwargs)), describe(state)
+        record.aliases = aliases({"state": state, "arguments": (args, kwargs), "result": result,
+                                  "earlier result": self.earlier})
         self.earlier = result
         return record
 
-    def _counted_call(self, call: Call, record: CallRecord, names: list[str] | None) -> object:
-        args, kwargs = call
+    def _counted_call(self, args: Args, kwargs: Kwargs, record: CallRecord, names: list[str] | None) -> object:
         with eager_ops(names):
             result = self.fn(*args, **kwargs)
         record.result = describe(result)
         return result
 
-    def _taped_call(self, call: Call, record: CallRecord, order: int) -> object:
-        sources = [*_float_tensors(call), *variables_in(self.snapshot())]
-        result, _, gradients = _with_gradients(lambda: self._counted_call(call, record, None), sources, order)
+    def _taped_call(self, args: Args, kwargs: Kwargs, record: CallRecord, order: int) -> object:
+        sources = [*_float_tensors((args, kwargs)), *variables_in(self.snapshot())]
+        result, _, gradients = _with_gradients(
+            lambda: self._counted_call(args, kwargs, record, None), sources, order)
         record.gradients = describe(gradients)
         return result
 
@@ -149,15 +159,17 @@ def _with_gradients(run: Callable[[], object], sources: list[Any], order: int) -
     with tf.GradientTape() as tape:
         tape.watch([source for source in sources if not isinstance(source, tf.Variable)])
         result, total, lower = _with_gradients(run, sources, order - 1)
-    taken = None if total is None else tape.gradient(total, sources)
+    taken = None if total is None else [_dense(gradient) for gradient in tape.gradient(total, sources)]
     return result, _total(taken), [*lower, taken]
+
+
+def _dense(gradient: Any) -> Any:
+    return tf.convert_to_tensor(gradient) if isinstance(gradient, tf.IndexedSlices) else gradient
 
 
 def _float_tensors(tree: object) -> list[tf.Tensor]:
     if isinstance(tree, tf.Tensor):
         return [tree] if tree.dtype.is_floating else []
-    if isinstance(tree, tf.IndexedSlices):
-        return _float_tensors(tf.convert_to_tensor(tree))
     if isinstance(tree, dict):
         tree = list(tree.values())
     return [leaf for part in tree for leaf in _float_tensors(part)] if isinstance(tree, (list, tuple)) else []

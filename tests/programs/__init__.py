@@ -13,7 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
-Call = tuple[tuple[Any, ...], dict[str, Any]]
+Call = tuple[Any, ...]     # (args, kwargs) or (args, kwargs, step before the call)
 World = tuple[Any, ...]    # (fn, calls) or (fn, calls, snapshot)
 Make = Callable[[], World]
 
@@ -65,6 +65,11 @@ def call(*args: Any, **kwargs: Any) -> Call:
 def each(*values: Any) -> list[Call]:
     """Calls with one argument each."""
     return [call(value) for value in values]
+
+
+def after(step: Callable[[], object], *args: Any, **kwargs: Any) -> Call:
+    """One call, before which `step` changes something from outside."""
+    return args, kwargs, step
 
 
 def f32(value: Any) -> tf.Tensor:
