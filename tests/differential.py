@@ -42,9 +42,10 @@ def check(make: Make, *, grad: int = False, repeat: int = 2, convert_kw: Mapping
           graph: bool | None = None, backend: Backend = "imp2tf") -> None:
     """Assert that `backend` runs the program just as plain Python does.
 
-    `make()` returns a fresh `(fn, calls)` or `(fn, calls, snapshot)`, where `calls` are `(args, kwargs)` and
-    `snapshot()` gives the state to compare. The calls are made `repeat` times. `grad` compares the gradients by
-    all floating-point tensor arguments and by the variables in the snapshot, `grad=2` those of the second order too.
+    `make()` returns a fresh `(fn, calls)` or `(fn, calls, snapshot)`; a call is `(args, kwargs)` or
+    `(args, kwargs, step)`, where `step()` changes something from outside before the call; `snapshot()` gives
+    the state to compare. All calls are made `repeat` times. `grad` compares also the gradients by all
+    floating-point tensor arguments and by the variables in the snapshot, `grad=2` the second order too.
     `graph=True` (or False) asserts also that the last round ran in graphs (or not).
     """
     found = verdict(make, grad=grad, repeat=repeat, convert_kw=convert_kw, backend=backend)
@@ -71,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--feature", nargs="*", help="only these features")
     parser.add_argument("--program", nargs="*", help="only the programs of these names")
     parser.add_argument("--default-options", action="store_true", help="imp2tf with its default options")
-    parser.add_argument("-v", "--verbose", action="count", default=0, help="show why programs fail; twice: more of it")
+    parser.add_argument("-v", "--verbose", action="count", default=0, help="say why programs fail")
     return parser
 
 
@@ -80,7 +81,8 @@ def _run(programs: Sequence[Program], backend: str, options: argparse.Namespace)
     kw = {} if options.default_options else AT_ONCE
     for program in programs:
         faulthandler.dump_traceback_later(STUCK_AFTER, exit=True)
-        found = verdict(program.make, grad=program.grad, repeat=program.repeat, convert_kw=kw, backend=backend)
+        found = verdict(program.make, grad=program.grad, repeat=program.repeat, convert_kw=kw,
+                        backend=backend)
         tally.add(program.feature, found)
         if options.verbose:
             label, graph = f"{program.feature}/{program.name}", program.graph and backend != "eager"

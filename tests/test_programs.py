@@ -1,4 +1,4 @@
-"""Every program of `tests/programs`, converted on its first call, against plain eager; some with default options too."""
+"""Every program of `tests/programs` against plain eager: converted at once, and some with default options."""
 from __future__ import annotations
 
 import pytest

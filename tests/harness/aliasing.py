@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import tensorflow as tf
 
-from tests.harness.description import MAX_DEPTH, attributes, is_keras_variable
+from tests.harness.description import MAX_DEPTH, PYTHON_SCALARS, attributes, is_keras_variable
 
-_ATOMS = (type(None), bool, int, float, complex, str, bytes, tf.Tensor, np.generic, tf.DType, np.dtype, tf.TensorShape,
-          type, range, slice, types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.ModuleType)
+_FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType)
+_ATOMS = (*PYTHON_SCALARS, *_FUNCTIONS, type(None), type, range, slice, types.ModuleType,
+          np.generic, np.dtype, tf.Tensor, tf.DType, tf.TensorShape)
+_LIBRARIES = {"tensorflow", "keras", "numpy", "builtins", "collections"}
 
 
 def aliases(roots: Mapping[str, object]) -> dict[str, str]:
@@ -59,5 +61,5 @@ def _parts(value: object) -> Iterator[tuple[str, object]]:
         yield from ((f"[{key!r}]", part) for key, part in value.items())
     elif isinstance(value, tf.Module) or hasattr(type(value), "trainable_variables"):
         yield from ((f".variables[{i}]", part) for i, part in enumerate(value.variables))
-    elif type(value).__module__.split(".")[0] not in ("tensorflow", "keras", "numpy", "builtins", "collections"):
+    elif type(value).__module__.split(".")[0] not in _LIBRARIES:
         yield from (("." + name, part) for name, part in attributes(value))

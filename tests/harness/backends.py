@@ -35,7 +35,7 @@ def fallback_lines(counters: Mapping[str, Any]) -> list[str]:
     """One readable line for each reason why something ran as plain Python."""
     lines = []
     for entry in counters.get("fallbacks", ()):
-        get = entry.get if isinstance(entry, Mapping) else lambda name, entry=entry: getattr(entry, name, None)
-        hint = f" ({get('hint')})" if get("hint") else ""
-        lines.append(f"{get('code')} line {get('line')}, {get('count')} times: {get('reason')}{hint}")
+        facts = entry if isinstance(entry, Mapping) else vars(entry)
+        hint = f" ({facts['hint']})" if facts.get("hint") else ""
+        lines.append(f"{facts['code']} line {facts['line']}, {facts['count']} times: {facts['reason']}{hint}")
     return lines

@@ -1,4 +1,4 @@
-"""Everything written during a call: through sys.stdout and sys.stderr, and by TensorFlow's own prints, in one order."""
+"""Everything written during a call, through Python's streams and by TensorFlow's own prints, in one order."""
 from __future__ import annotations
 
 import io
@@ -9,7 +9,9 @@ import tempfile
 from types import TracebackType
 
 # Lines of loggers, which belong to the library and not to the program.
-NOISE = re.compile(r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: [IWEF] |[IWEF]\d{4} |(WARNING|INFO):(tensorflow|absl|imp2tf))")
+NOISE = re.compile(
+    r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: [IWEF] |[IWEF]\d{4} |(WARNING|INFO):(tensorflow|absl|imp2tf))"
+)
 
 
 class _Tee(io.TextIOBase):
@@ -43,7 +45,9 @@ class Capture:
         sys.stdout, sys.stderr = self._tees
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         sys.stdout, sys.stderr = self._streams
         for descriptor, saved in self._saved:
             os.dup2(saved, descriptor)
@@ -51,7 +55,7 @@ class Capture:
         self._file.close()
 
     def take(self) -> dict[str, list[str]]:
-        """Lines written since the last take: all of them in order, and those that came through each Python stream."""
+        """Lines written since the last take: all in order, and those that came through each Python stream."""
         self._file.seek(0)
         everything = self._file.read().decode(errors="replace")
         self._file.seek(0)

@@ -26,8 +26,10 @@ class Difference:
         return f"{self.aspect} at {self.place}\n      eager:  {self.eager}\n      other:  {self.other}"
 
 
-def differences(aspect: str, place: str, eager: Description | None, other: Description | None) -> Iterator[Difference]:
-    """Every place where `other` is not what `eager` is, outermost first; parts of equal shape are gone through."""
+def differences(
+    aspect: str, place: str, eager: Description | None, other: Description | None
+) -> Iterator[Difference]:
+    """Every place where `other` is not what `eager` is; where the outsides agree, the parts are compared."""
     if eager is None or other is None:
         if eager is not other:
             yield Difference(aspect, place, _shown(eager), _shown(other))

@@ -1,7 +1,7 @@
 """Plain descriptions of Python and TensorFlow values, taken at once so that later mutation does not show.
 
-    [1, tf.constant(2.0)]   -->   Node("sequence", "list", (("[0]", Leaf("python", "int", None, 1)),
-                                                           ("[1]", Leaf("tensor", "float32", (), array(2.0)))))
+    [1, tf.constant(2.0)]  -->  Node("sequence", "list", (("[0]", Leaf("python", "int", None, 1)),
+                                                          ("[1]", Leaf("tensor", "float32", (), array(2.0)))))
 """
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class Leaf:
             return f"{self.type} {self.value!r}"
         if self.shape is None:
             return f"{self.kind} {self.type} {self.value}"
-        return f"{self.kind} {self.type} {list(self.shape)} {np.array2string(np.asarray(self.value), threshold=24)}"
+        values = np.array2string(np.asarray(self.value), threshold=24)
+        return f"{self.kind} {self.type} {list(self.shape)} {values}"
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ def describe(value: object) -> Description:
 
 def is_keras_variable(value: object) -> bool:
     """Whether `value` is a variable of Keras 3 (which is no tf.Variable but holds one)."""
-    return type(value).__module__.split(".")[0] == "keras" and hasattr(value, "assign") and hasattr(value, "value")
+    of_keras = type(value).__module__.split(".")[0] == "keras"
+    return of_keras and hasattr(value, "assign") and hasattr(value, "value")
 
 
 def attributes(value: object) -> Iterator[tuple[str, Any]]:
@@ -111,7 +113,7 @@ def _parts(kind: str, value: object, parts: Iterable[tuple[str, object]], seen: 
 def _composite(value: Any, seen: tuple[int, ...]) -> Node:
     if isinstance(value, tf.RaggedTensor):
         return _parts("ragged", value, [(".values", value.values), (".row_splits", value.row_splits)], seen)
-    names = ("indices", "values", "dense_shape") if isinstance(value, tf.SparseTensor) else ("values", "indices")
+    names = ("values", "indices", "dense_shape")
     return _parts("composite", value, [("." + name, getattr(value, name)) for name in names], seen)
 
 
@@ -138,7 +140,8 @@ def _exception(value: Any, seen: tuple[int, ...]) -> Node:
 
 
 def _module(value: Any, seen: tuple[int, ...]) -> Node:
-    return _parts("module", value, [(f".variables[{i}]", part) for i, part in enumerate(value.variables)], seen)
+    variables = [(f".variables[{i}]", part) for i, part in enumerate(value.variables)]
+    return _parts("module", value, variables, seen)
 
 
 def _object(value: object, seen: tuple[int, ...]) -> Node:

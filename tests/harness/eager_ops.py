@@ -9,9 +9,10 @@ import tensorflow as tf
 # The one private symbol of the tests: TensorFlow has no public hook that sees every operation.
 from tensorflow.python.framework import op_callbacks
 
+
 @contextmanager
 def eager_ops(names: list[str] | None) -> Iterator[None]:
-    """Put into `names`, if given, the operations executed eagerly in this thread; calls of graphs are left out."""
+    """Put into `names`, if given, the operations this thread executes eagerly, calls of graphs left out."""
     if names is None:
         yield
         return
@@ -24,9 +25,10 @@ def eager_ops(names: list[str] | None) -> Iterator[None]:
 
 
 def _is_work(name: str) -> bool:
-    """Whether an eager operation computes: neither the call of a graph nor the unpacking of a list it returned."""
+    """Whether an operation computes: neither calls a graph nor unpacks a list that a graph returned."""
     # A graph function that is run by its own name is no registered operation.
-    return hasattr(tf.raw_ops, name) and not name.endswith("PartitionedCall") and not name.startswith("TensorList")
+    registered = hasattr(tf.raw_ops, name)
+    return registered and not name.endswith("PartitionedCall") and not name.startswith("TensorList")
 
 
 def _recorder(names: list[str]) -> Callable[..., None]:

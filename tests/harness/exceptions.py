@@ -1,4 +1,4 @@
-"""What is to be the same about an exception: class, text, arguments, cause, and the user's line in its traceback."""
+"""What has to be the same about an exception: class, text, arguments, cause, and the user's line."""
 from __future__ import annotations
 
 import re
@@ -33,7 +33,8 @@ class Raised:
 
 def describe_exception(error: BaseException, user_file: str) -> Raised:
     """Describe `error`; its traceback's frames in `user_file` are the user's lines."""
-    frames = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == user_file]
+    frames = traceback.walk_tb(error.__traceback__)
+    user_lines = tuple(line for frame, line in frames if frame.f_code.co_filename == user_file)
     of_operation = isinstance(error, tf.errors.OpError)
     cause = error.__cause__
     return Raised(
@@ -42,7 +43,7 @@ def describe_exception(error: BaseException, user_file: str) -> Raised:
         of_operation=of_operation,
         args=describe(() if of_operation else error.args),
         cause="none" if cause is None else f"{_class_name(cause)}: {cause}",
-        user_lines=tuple(frames),
+        user_lines=user_lines,
         trace="".join(traceback.format_exception(error)),
     )
 
@@ -62,7 +63,7 @@ def exception_differences(place: str, eager: Raised, other: Raised) -> Iterator[
 
 
 def _shows_line(raised: Raised, line: int) -> bool:
-    """Whether the traceback goes through `line`; of an operation that failed in a graph the message may tell."""
+    """Whether the traceback goes through `line`; for an operation in a graph the message may say so."""
     return line in raised.user_lines or raised.of_operation and f"line {line}" in raised.message
 
 

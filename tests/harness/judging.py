@@ -1,4 +1,4 @@
-"""Two records side by side: where the backend's world parts from the eager one, and whether it ran in graphs."""
+"""Two records side by side: where the backend parts from plain eager, and whether it ran in graphs."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from tests.harness.comparison import Difference, differences
 from tests.harness.exceptions import exception_differences
 from tests.harness.world import CallRecord, Record
 
+Text = dict[str, list[str]]
 SLACK_OPS = 2    # eagerly executed operations allowed beside one for each call
 
 
@@ -38,7 +39,7 @@ def judge(eager: Record, other: Record) -> Verdict:
 
 
 def _end(record: Record) -> str:
-    return f"stopped for taking too long after {len(record.calls)} calls" if record.timed_out else "came to its end"
+    return f"took too long after {len(record.calls)} calls" if record.timed_out else "came to its end"
 
 
 def _in_graph(eager: Record, other: Record) -> bool | None:
@@ -72,7 +73,7 @@ def _alias_differences(place: str, eager: dict[str, str], other: dict[str, str])
                                                                for paths in (eager, other)))
 
 
-def _text_differences(place: str, eager: dict[str, list[str]], other: dict[str, list[str]]) -> Iterator[Difference]:
+def _text_differences(place: str, eager: Text, other: Text) -> Iterator[Difference]:
     if eager["all"] != other["all"]:
         yield Difference("text", place, repr(eager["all"]), repr(other["all"]))
         return

@@ -11,17 +11,20 @@ from rich.table import Table
 from tests.harness.judging import Verdict
 
 SHOWN_DIFFERENCES = 6
-WIDTH = 110    # of the table where the output is no terminal
+WIDTH = 120    # of the table where the output is no terminal
 
 
-def explanation(name: str, verdict: Verdict, wanted_graph: bool | None = None, shown: int = SHOWN_DIFFERENCES) -> str:
+def explanation(
+    name: str, verdict: Verdict, wanted_graph: bool | None = None, shown: int = SHOWN_DIFFERENCES
+) -> str:
     """Why a check failed: what parted, where it ran, and imp2tf's own reasons for falling back."""
     lines = [f"{name}: {len(verdict.found)} differences from eager"]
     lines += [f"  {difference}" for difference in verdict.found[:shown]]
     if len(verdict.found) > shown:
         lines.append(f"  and {len(verdict.found) - shown} more")
     if wanted_graph is not None:
-        lines.append(f"  expected {'in the graph' if wanted_graph else 'outside the graph'}, but {_whereabouts(verdict)}")
+        wanted = "in the graph" if wanted_graph else "outside the graph"
+        lines.append(f"  expected {wanted}, but {_whereabouts(verdict)}")
     lines += _unexpected_trace(verdict)[-4 * shown:]
     lines += [f"  fallback {line}" for line in verdict.record.fallbacks]
     counters = {name: value for name, value in verdict.record.stats.items() if name != "fallbacks"}

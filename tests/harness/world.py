@@ -77,8 +77,8 @@ class Plan:
 def run_world(make: Make, plan: Plan) -> Record:
     """Make a fresh world and run all its rounds of calls.
 
-    The last round counts operations. It runs without a tape, since recording executes operations of its own; a
-    plan with gradients has therefore one round more.
+    The last round counts operations. It runs without a tape, since recording executes operations of its own:
+    a plan with gradients has one round more.
     """
     fn, calls, *rest = make()
     snapshot = rest[0] if rest else lambda: None
@@ -137,7 +137,9 @@ class _Runner:
         self.earlier = result
         return record
 
-    def _counted_call(self, args: Args, kwargs: Kwargs, record: CallRecord, names: list[str] | None) -> object:
+    def _counted_call(
+        self, args: Args, kwargs: Kwargs, record: CallRecord, names: list[str] | None
+    ) -> object:
         with eager_ops(names):
             result = self.fn(*args, **kwargs)
         record.result = describe(result)
@@ -151,8 +153,10 @@ class _Runner:
         return result
 
 
-def _with_gradients(run: Callable[[], object], sources: list[Any], order: int) -> tuple[object, Any, list[Any]]:
-    """The result of `run`, the total of the highest gradients, and the gradients of each order by `sources`."""
+def _with_gradients(
+    run: Callable[[], object], sources: list[Any], order: int
+) -> tuple[object, tf.Tensor | None, list[Any]]:
+    """The result of `run`, the total of the highest gradients, the gradients of each order by `sources`."""
     if not order:
         result = run()
         return result, _total(result), []

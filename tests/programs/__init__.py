@@ -1,7 +1,7 @@
 """Plain TensorFlow programs, by language feature; they know nothing of imp2tf.
 
-Each program is a factory that returns a fresh function, the calls to make, and often a snapshot of the state to
-look at. The functions under test are written as users write them, so most go without annotations.
+Each program is a factory that returns a fresh function, the calls to make, and often a snapshot of the state
+to look at. The functions under test are written as users write them, so most go without annotations.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Make = Callable[[], World]
 
 @dataclass(frozen=True)
 class Program:
-    """A registered program: `grad` is the order of gradients to compare, `graph` says it has to stay in the graph."""
+    """A program: `grad` is the order of gradients to compare, `graph` says that it has to be in the graph."""
 
     feature: str
     make: Make

@@ -1,4 +1,4 @@
-"""Programs of `assert` and `raise`: on tensors, in loops and helpers, with the effects that came before."""
+"""`assert` and `raise`: on tensors, in loops and helpers, with the effects that came before."""
 from __future__ import annotations
 
 import tensorflow as tf

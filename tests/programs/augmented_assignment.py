@@ -1,4 +1,4 @@
-"""Programs of augmented assignments: on names, attributes, elements; in-place for containers, new for tensors."""
+"""Augmented assignments: on names, attributes, elements; in-place for containers, new for tensors."""
 from __future__ import annotations
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Programs of `and`, `or`, `not`: short circuit, the value returned, several operands, tensors beside Python values."""
+"""`and`, `or`, `not`: short circuit, the value returned, several operands, tensors beside Python values."""
 from __future__ import annotations
 
 import tensorflow as tf
@@ -139,7 +139,8 @@ def not_of_a_comparison() -> World:
 def precedence() -> World:
     def fn(a, b, c):
         return a or b and not c
-    return fn, [call(flag(a), flag(b), flag(c)) for a in (True, False) for b in (True, False) for c in (True, False)]
+    both = (True, False)
+    return fn, [call(flag(a), flag(b), flag(c)) for a in both for b in both for c in both]
 
 
 @program("bool_ops", graph=True)

@@ -1,4 +1,4 @@
-"""Programs of `break` and `continue`: in either loop, nested, under `with` and `try`, with state before and after."""
+"""`break` and `continue`: in either loop, nested, under `with` and `try`, with state before and after."""
 from __future__ import annotations
 
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Programs of Python's built-in functions on tensors: conversions, iteration helpers, reductions, type tests."""
+"""Python's built-in functions on tensors: conversions, iteration helpers, reductions, type tests."""
 from __future__ import annotations
 
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Programs of calls: helpers, recursion, methods of every sort, callables, TensorFlow's own higher-order functions."""
+"""Calls: helpers, recursion, methods of every sort, callables, TensorFlow's own higher-order functions."""
 from __future__ import annotations
 
 import functools

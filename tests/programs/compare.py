@@ -1,4 +1,4 @@
-"""Programs of comparisons: chains, evaluation once, arrays, Python operands, every operator and many dtypes."""
+"""Comparisons: chains, evaluation once, arrays, Python operands, every operator and many dtypes."""
 from __future__ import annotations
 
 import tensorflow as tf
@@ -17,7 +17,8 @@ def chain() -> World:
 def chain_of_three() -> World:
     def fn(a, b, c):
         return a < b <= c != a
-    return fn, [call(f32(1.0), f32(2.0), f32(2.0)), call(f32(3.0), f32(2.0), f32(9.0)), call(f32(1.0), f32(3.0), f32(2.0))]
+    rows = [[1.0, 2.0, 2.0], [3.0, 2.0, 9.0], [1.0, 3.0, 2.0]]
+    return fn, [call(*map(f32, row)) for row in rows]
 
 
 @program("compare", graph=True, golden=True)

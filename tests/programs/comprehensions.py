@@ -1,4 +1,4 @@
-"""Programs of comprehensions: lists, sets, dicts, generator expressions; filters, nesting, scopes of their own."""
+"""Comprehensions: lists, sets, dicts, generator expressions; filters, nesting, scopes of their own."""
 from __future__ import annotations
 
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Programs of `del`: names, elements, attributes, slices; in branches and loops; what is unbound afterwards."""
+"""`del`: names, elements, attributes, slices; in branches and loops; what is unbound afterwards."""
 from __future__ import annotations
 
 import tensorflow as tf
@@ -21,7 +21,7 @@ def name_read_after_del() -> World:
     def fn(x):
         y = x * 2
         del y
-        return y
+        return y  # noqa: F821 (it is the point)
     return fn, each(f32(1.0))
 
 

@@ -1,4 +1,4 @@
-"""Programs of dicts and sets: keys added and removed, views, order, defaults, as state, values of tensors."""
+"""Dicts and sets: keys added and removed, views, order, defaults, as state, values of tensors."""
 from __future__ import annotations
 
 import collections
@@ -234,4 +234,4 @@ def gradient_by_values_of_a_dict() -> World:
         if y > 0.0:
             return y * y
         return params["b"] * params["w"] * params["x"]
-    return fn, each({"w": f32(2.0), "x": f32(3.0), "b": f32(1.0)}, {"w": f32(-2.0), "x": f32(3.0), "b": f32(1.0)})
+    return fn, [call({"w": f32(w), "x": f32(3.0), "b": f32(1.0)}) for w in (2.0, -2.0)]

@@ -1,4 +1,4 @@
-"""Programs of the `for` loop: over tensors, ranges, datasets and Python things; targets; state; zero trips."""
+"""The `for` loop: over tensors, ranges, datasets and Python things; targets; state; zero trips."""
 from __future__ import annotations
 
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Programs that read and write globals and cells: in branches, loops and helpers, unbound, shared by functions."""
+"""Globals and cells read and written: in branches, loops and helpers, unbound, shared by functions."""
 from __future__ import annotations
 
 import tensorflow as tf
@@ -187,7 +187,7 @@ def two_closures_share_a_cell() -> World:
 def cell_that_is_unbound() -> World:
     def fn(x):
         if x > 10:
-            return later * x
+            return later * x  # noqa: F821 (deleted below)
         return x
 
     drop = []

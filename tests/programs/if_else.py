@@ -1,4 +1,4 @@
-"""Programs of the `if` statement: what the branches assign, leave unbound, and do on either side."""
+"""The `if` statement: what the branches assign, leave unbound, and do on either side."""
 from __future__ import annotations
 
 import tensorflow as tf

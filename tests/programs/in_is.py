@@ -1,4 +1,4 @@
-"""Programs of `in`, `not in`, `is`, `is not`: containers of tensors and Python values, None, identity."""
+"""`in`, `not in`, `is`, `is not`: containers of tensors and Python values, None, identity."""
 from __future__ import annotations
 
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Programs of lambdas: passed, returned, closing over what changes, with conditional expressions on tensors."""
+"""Lambdas: passed, returned, closing over what changes, with conditional expressions on tensors."""
 from __future__ import annotations
 
 import functools

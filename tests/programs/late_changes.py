@@ -1,6 +1,7 @@
-"""Programs whose surroundings change between calls: attributes, globals, methods, containers, branches that flip."""
+"""What surrounds a program changes between calls: attributes, globals, methods, lists, branches that flip."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,18 @@ class _Plain:
         self.__dict__.update(attributes)
 
 
+def _setting(target: object, name: str, value: object) -> Callable[[], None]:
+    """A step that sets an attribute."""
+    return lambda: setattr(target, name, value)
+
+
 @program("late_changes", graph=True)
 def attribute_number() -> World:
     node = _Plain(scale=2.0)
 
     def fn(x):
         return x * node.scale
-    steps = [after(lambda value=value: setattr(node, "scale", value), f32(1.0)) for value in (3.0, 3.5, 4)]
+    steps = [after(_setting(node, "scale", value), f32(1.0)) for value in (3.0, 3.5, 4)]
     return fn, [call(f32(1.0)), *steps]
 
 
@@ -43,7 +49,7 @@ def attribute_flag() -> World:
         if node.training:
             return x * 2.0
         return x
-    return fn, [after(lambda value=value: setattr(node, "training", value), f16(1.0)) for value in (True, False, True)]
+    return fn, [after(_setting(node, "training", value), f16(1.0)) for value in (True, False, True)]
 
 
 @program("late_changes", graph=True)
@@ -52,8 +58,8 @@ def attribute_tensor_replaced() -> World:
 
     def fn(x):
         return x * node.w
-    return fn, [call(f32(1.0)), after(lambda: setattr(node, "w", f32([5.0, 6.0])), f32(1.0)),
-                after(lambda: setattr(node, "w", f32([7.0])), f32(1.0))]
+    return fn, [call(f32(1.0)), after(_setting(node, "w", f32([5.0, 6.0])), f32(1.0)),
+                after(_setting(node, "w", f32([7.0])), f32(1.0))]
 
 
 @program("late_changes", graph=True)
@@ -66,7 +72,7 @@ def attribute_none_then_tensor_then_string() -> World:
         if isinstance(node.bias, str):
             return node.bias
         return x + node.bias
-    return fn, [after(lambda value=value: setattr(node, "bias", value), f32(1.0)) for value in (None, f32(2.0), "text")]
+    return fn, [after(_setting(node, "bias", value), f32(1.0)) for value in (None, f32(2.0), "text")]
 
 
 @program("late_changes", graph=True)
@@ -76,7 +82,7 @@ def attribute_of_another_dtype() -> World:
     def fn(x):
         node.last = node.last + 1
         return node.last
-    return fn, [call(0), after(lambda: setattr(node, "last", f64(0.5)), 0), call(0)], lambda: node
+    return fn, [call(0), after(_setting(node, "last", f64(0.5)), 0), call(0)], lambda: node
 
 
 @program("late_changes", graph=True)
@@ -110,7 +116,7 @@ def method_replaced_on_the_class() -> World:
         if x > 0.0:
             return layer.apply(x)
         return x
-    return fn, [call(f32(1.0)), after(lambda: setattr(Layer, "apply", other), f32(1.0))]
+    return fn, [call(f32(1.0)), after(_setting(Layer, "apply", other), f32(1.0))]
 
 
 @program("late_changes", graph=True)
@@ -122,8 +128,8 @@ def class_attribute() -> World:
 
     def fn(x):
         return x * config.scale
-    return fn, [call(f32(1.0)), after(lambda: setattr(Config, "scale", 5.0), f32(1.0)),
-                after(lambda: setattr(config, "scale", 7.0), f32(1.0))]
+    return fn, [call(f32(1.0)), after(_setting(Config, "scale", 5.0), f32(1.0)),
+                after(_setting(config, "scale", 7.0), f32(1.0))]
 
 
 @program("late_changes", graph=True)
@@ -140,7 +146,7 @@ def object_becomes_another_class() -> World:
 
     def fn(x):
         return thing.apply(x)
-    return fn, [call(i64(1)), after(lambda: setattr(thing, "__class__", Second), i64(1))]
+    return fn, [call(i64(1)), after(_setting(thing, "__class__", Second), i64(1))]
 
 
 @program("late_changes", graph=True)
@@ -161,7 +167,8 @@ def helper_of_the_module_replaced() -> World:
 
     def replace(helper):
         globals()["_helper"] = helper
-    return fn, [call(i32(1)), after(lambda: replace(lambda v: v * 50), i32(1)), after(lambda: replace(original), i32(1))]
+    return fn, [call(i32(1)), after(lambda: replace(lambda v: v * 50), i32(1)),
+                after(lambda: replace(original), i32(1))]
 
 
 @program("late_changes", graph=True)
@@ -181,7 +188,7 @@ def cell_changed_by_another_closure() -> World:
 def default_argument_replaced() -> World:
     def fn(x, scale=2.0):
         return x * scale
-    return fn, [call(f32(1.0)), after(lambda: setattr(fn, "__defaults__", (9.0,)), f32(1.0))]
+    return fn, [call(f32(1.0)), after(_setting(fn, "__defaults__", (9.0,)), f32(1.0))]
 
 
 @program("late_changes", graph=True)
@@ -206,7 +213,8 @@ def list_element_replaced_from_outside() -> World:
 
     def replace():
         layers[1] = _Plain(w=f32(50.0))
-    return fn, [call(f32(1.0)), after(replace, f32(1.0)), after(lambda: setattr(layers[0], "w", f32(-1.0)), f32(1.0))]
+    first = _setting(layers[0], "w", f32(-1.0))
+    return fn, [call(f32(1.0)), after(replace, f32(1.0)), after(first, f32(1.0))]
 
 
 @program("late_changes", graph=True)
@@ -249,7 +257,7 @@ def variable_replaced_by_another() -> World:
     def fn(x):
         node.v.assign_add(x)
         return node.v.read_value()
-    return fn, [call(f32(1.0)), after(lambda: setattr(node, "v", tf.Variable(100.0)), f32(1.0))], lambda: node.v
+    return fn, [call(f32(1.0)), after(_setting(node, "v", tf.Variable(100.0)), f32(1.0))], lambda: node.v
 
 
 @program("late_changes")
@@ -284,7 +292,7 @@ def aliases_become_two_objects() -> World:
     def fn(x):
         pair.left.value += 1
         return x * pair.right.value
-    return fn, [call(f32(1.0)), after(lambda: setattr(pair, "right", _Plain(value=50)), f32(1.0))], lambda: pair
+    return fn, [call(f32(1.0)), after(_setting(pair, "right", _Plain(value=50)), f32(1.0))], lambda: pair
 
 
 @program("late_changes", graph=True, repeat=1)

@@ -1,4 +1,4 @@
-"""Programs of lists: append, pop, sort, slices, aliases, nesting; in branches and loops; as state and arguments."""
+"""Lists: append, pop, sort, slices, aliases, nesting; in branches and loops; as state and arguments."""
 from __future__ import annotations
 
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Programs of `else` on loops: run when no break happened, skipped otherwise, nested, with returns and state."""
+"""`else` on loops: run when no break happened, skipped otherwise, nested, with returns and state."""
 from __future__ import annotations
 
 import tensorflow as tf
@@ -16,7 +16,7 @@ def for_else() -> World:
         else:
             r = f32(-1.0)
         return r
-    return fn, [call(f32([1.0, 5.0]), f32(3.0)), call(f32([1.0, 2.0]), f32(3.0)), call(tf.zeros([0]), f32(0.0))]
+    return fn, [call(f32(xs), f32(3.0)) for xs in ([1.0, 5.0], [1.0, 2.0], [])]
 
 
 @program("loop_else", graph=True, golden=True)

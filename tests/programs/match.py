@@ -1,4 +1,4 @@
-"""Programs of the `match` statement: literals, guards on tensors, captures, classes, mappings, sequences."""
+"""The `match` statement: literals, guards on tensors, captures, classes, mappings, sequences."""
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Programs of functions in functions: closures, decorators, factories, generators, recursion, defaults."""
+"""Functions in functions: closures, decorators, factories, generators, recursion, defaults."""
 from __future__ import annotations
 
 import functools

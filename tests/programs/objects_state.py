@@ -1,4 +1,4 @@
-"""Programs of object state: attributes written in blocks, aliases, classes, records, slots, descriptors, hooks."""
+"""Object state: attributes written in blocks, aliases, classes, records, slots, descriptors, hooks."""
 from __future__ import annotations
 
 import collections

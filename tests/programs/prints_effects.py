@@ -9,7 +9,7 @@ import warnings
 
 import tensorflow as tf
 
-from tests.programs import World, call, each, f16, f32, f64, i32, i64, program
+from tests.programs import World, each, f16, f32, f64, i32, i64, program
 
 
 @program("prints_effects", graph=True, golden=True)

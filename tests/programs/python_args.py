@@ -1,4 +1,4 @@
-"""Programs called with Python values that vary: numbers, bools, strings, None, containers, objects, functions."""
+"""Python values that vary as arguments: numbers, bools, strings, None, containers, objects, functions."""
 from __future__ import annotations
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""Programs of star-arguments: passed, received, forwarded; keywords of changing names; structures of tensors."""
+"""Star-arguments: passed, received, forwarded; keywords of changing names; structures of tensors."""
 from __future__ import annotations
 
 import tensorflow as tf
@@ -73,7 +73,7 @@ def positional_only() -> World:
 def missing_and_unknown_arguments() -> World:
     def fn(x, y):
         return x + y
-    return fn, [call(f32(1.0)), call(f32(1.0), f32(2.0)), call(f32(1.0), f32(2.0), z=3), call(f32(1.0), x=f32(2.0))]
+    return fn, [call(f32(1.0)), call(f32(1.0), f32(2.0)), call(f32(1.0), 2.0, z=3), call(f32(1.0), x=2)]
 
 
 @program("star_args", graph=True)

@@ -1,4 +1,4 @@
-"""Programs of subscripts: slices of tensors with tensor bounds, lists and dicts by tensor index, assignments."""
+"""Subscripts: slices of tensors with tensor bounds, lists and dicts by tensor index, assignments."""
 from __future__ import annotations
 
 import tensorflow as tf

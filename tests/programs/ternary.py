@@ -1,4 +1,4 @@
-"""Programs of the conditional expression: values of one or several kinds, nesting, evaluation of one side only."""
+"""The conditional expression: values of one or several kinds, nesting, evaluation of one side only."""
 from __future__ import annotations
 
 import tensorflow as tf

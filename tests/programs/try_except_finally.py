@@ -1,4 +1,4 @@
-"""Programs of `try`: matched and unmatched classes, `else`, `finally`, re-raise, loops that retry, tensor conditions."""
+"""`try`: matched and unmatched classes, `else`, `finally`, re-raise, loops that retry, tensor conditions."""
 from __future__ import annotations
 
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Programs of unpacking assignments: tensors, nested targets, stars, wrong counts, attributes as targets."""
+"""Unpacking assignments: tensors, nested targets, stars, wrong counts, attributes as targets."""
 from __future__ import annotations
 
 import tensorflow as tf

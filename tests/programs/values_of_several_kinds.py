@@ -1,4 +1,4 @@
-"""Programs whose names hold values of several kinds: None or a tensor, int or float, unbound, dtypes that change."""
+"""Names that hold values of several kinds: None or a tensor, int or float, unbound, another dtype."""
 from __future__ import annotations
 
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Programs of assignment expressions: in tests, loops, comprehensions, calls, with names that stay unbound."""
+"""Assignment expressions: in tests, loops, comprehensions, calls, with names that stay unbound."""
 from __future__ import annotations
 
 import tensorflow as tf

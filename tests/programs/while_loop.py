@@ -1,4 +1,4 @@
-"""Programs of the `while` loop: what is carried, zero trips, state, nesting, kinds that change from turn to turn."""
+"""The `while` loop: what is carried, zero trips, state, nesting, kinds that change from turn to turn."""
 from __future__ import annotations
 
 import tensorflow as tf

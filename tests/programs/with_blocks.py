@@ -1,4 +1,4 @@
-"""Programs of `with`: TensorFlow's scopes, own context managers, several items, exceptions that are swallowed."""
+"""`with`: TensorFlow's scopes, own context managers, several items, exceptions that are swallowed."""
 from __future__ import annotations
 
 import contextlib
