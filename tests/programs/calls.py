@@ -1,11 +1,8 @@
-"""Calls: helpers, recursion, methods of every sort, callables, TensorFlow's own higher-order functions."""
+"""Calls of user code: helpers, recursion, methods of every sort, callable objects, partials."""
 from __future__ import annotations
 
 import functools
-import math
 
-import keras
-import numpy as np
 import tensorflow as tf
 
 from tests.programs import World, call, each, f16, f32, f64, i32, i64, program
@@ -225,114 +222,6 @@ def function_as_an_argument() -> World:
     def fn(f, x):
         return apply(f, x)
     return fn, [call(tf.sin, f32(1.0)), call(_clip, f32(5.0)), call(tf.sin, f32(2.0))]
-
-
-@program("calls", graph=True)
-def tf_cond_with_user_functions() -> World:
-    def fn(x):
-        return tf.cond(x > 0, lambda: _clip(x), lambda: -x)
-    return fn, each(i32(5), i32(2), i32(-2))
-
-
-@program("calls", graph=True)
-def tf_while_loop_with_user_functions() -> World:
-    def fn(n):
-        def body(i, total):
-            if i % 2 == 0:
-                total = total + i
-            return i + 1, total
-        return tf.while_loop(lambda i, total: i < n, body, [i32(0), i32(0)])
-    return fn, each(i32(5), i32(0))
-
-
-@program("calls", grad=1, graph=True)
-def tf_map_fn_with_a_user_function() -> World:
-    def fn(xs):
-        return tf.map_fn(lambda v: v * v if v > 1.0 else v, xs)
-    return fn, each(f32([0.5, 2.0, 3.0]))
-
-
-@program("calls", graph=True)
-def tf_vectorized_map_and_scan() -> World:
-    def fn(xs):
-        return tf.vectorized_map(lambda v: v * 2.0, xs), tf.scan(lambda a, v: a + v, xs)
-    return fn, each(f32([1.0, 2.0, 3.0]))
-
-
-@program("calls", graph=True)
-def dataset_map_with_a_user_function() -> World:
-    def fn(n):
-        total = i64(0)
-        for v in tf.data.Dataset.range(n).map(lambda v: v * 2 if v > 1 else v):
-            total += v
-        return total
-    return fn, each(i64(4), i64(0))
-
-
-@program("calls", graph=True)
-def inner_tf_function() -> World:
-    @tf.function
-    def square(v):
-        return v * v
-
-    def fn(x):
-        if x > 1.0:
-            return square(x)
-        return square(x + 1.0)
-    return fn, each(f32(2.0), f32(0.5))
-
-
-@program("calls")
-def numpy_and_math() -> World:
-    def fn(x, n):
-        y = np.float32(math.sqrt(n)) * x
-        return y, np.sum([n, n])
-    return fn, [call(f32(1.0), 4), call(f32(1.0), 9)]
-
-
-@program("calls")
-def numpy_of_a_tensor() -> World:
-    def fn(x):
-        a = x.numpy()
-        return x * float(a.max()), a
-    return fn, each(f32([1.0, 5.0]), f32([2.0, 3.0]))
-
-
-@program("calls", graph=True)
-def keras_layer_with_python_in_call() -> World:
-    class Gate(keras.layers.Layer):
-        def __init__(self):
-            super().__init__()
-            self.dense = keras.layers.Dense(2, kernel_initializer="ones")
-
-        def call(self, x):
-            y = self.dense(x)
-            if tf.reduce_sum(y) > 5.0:
-                y = y / 2.0
-            return y
-
-    gate = Gate()
-    gate(tf.zeros([1, 2]))
-    return gate, each(f32([[1.0, 1.0]]), f32([[3.0, 3.0]])), lambda: gate.trainable_variables
-
-
-@program("calls", graph=True)
-def keras_model_in_a_loop() -> World:
-    class Steps(keras.Model):
-        def __init__(self):
-            super().__init__()
-            self.cell = keras.layers.Dense(1, kernel_initializer="ones", use_bias=False)
-            self.turns = 0
-
-        def call(self, x, limit):
-            while tf.reduce_max(x) < limit:
-                x = self.cell(x) * 2.0
-                self.turns += 1
-            return x
-
-    model = Steps()
-    model.cell.build((1, 1))
-    return model, [call(f32([[1.0]]), f32(7.0)), call(f32([[9.0]]), f32(7.0))], lambda: model.turns
 
 
 @program("calls")
