@@ -1,4 +1,4 @@
-"""Golden files: what functions are rewritten to, in `tests/golden/`; `pytest --update-golden` writes them anew."""
+"""Golden files in `tests/golden/`: what functions are rewritten to; `pytest --update-golden` writes them."""
 from __future__ import annotations
 
 import ast

@@ -20,7 +20,7 @@ def wrap(backend: Backend, fn: Function, convert_kw: Mapping[str, Any]) -> Funct
     if backend == "autograph":
         return tf.function(fn)
     if backend == "imp2tf":
-        import imp2tf
+        import imp2tf  # here, as AutoGraph can be judged where imp2tf is not installed
         return imp2tf.convert(fn, **convert_kw)
     raise ValueError(f"backend {backend!r} is none of {', '.join(BACKENDS)}")
 

@@ -19,9 +19,9 @@ from tests.harness.description import Description, describe
 from tests.harness.eager_ops import eager_ops
 from tests.harness.exceptions import Raised, describe_exception
 
-# Arguments, keyword arguments, and perhaps a step that changes the surroundings before the call.
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
+# With a third part: a step that changes the surroundings before the call.
 Call = tuple[Args, Kwargs] | tuple[Args, Kwargs, Callable[[], object]]
 Snapshot = Callable[[], Any]
 World = tuple[Function, list[Call]] | tuple[Function, list[Call], Snapshot]
