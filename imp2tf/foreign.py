@@ -19,10 +19,30 @@ from imp2tf.session import current
 from imp2tf.specs import Dense, Number
 from imp2tf.values import Deferred, Growable, PyNumber, Union
 
-__all__ = ["call_deferred", "call_foreign", "construct", "lowered", "materialized", "method_of_deferred", "numpy_value"]
+__all__ = ["call_deferred", "call_foreign", "construct", "lowered", "materialized", "method_of_deferred", "numpy_value",
+           "register_host_method"]
 
 Callback = Callable[[Any], Any]
 HOST_RUN = (tf.py_function, tf.numpy_function, tf.compat.v1.py_func)
+
+
+HostMethod = Callable[[Any, str, tuple[Any, ...], dict[str, Any]], Any]
+_host_methods: list[tuple[Callable[[Any], bool], tuple[str, ...], HostMethod]] = []
+
+
+def register_host_method(owns: Callable[[Any], bool], names: tuple[str, ...]) -> Callable[[HostMethod], HostMethod]:
+    """Methods of library objects that the run calls in program order: `owns` tells the objects, `names` the methods."""
+
+    def register(method: HostMethod) -> HostMethod:
+        _host_methods.append((owns, names, method))
+        return method
+
+    return register
+
+
+def _host_method(function: Any) -> HostMethod | None:
+    owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+    return next((method for owns, names, method in _host_methods if name in names and owns(owner)), None)
 
 
 def numpy_value(tensor: Any) -> Any:
@@ -34,6 +54,9 @@ def call_foreign(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], c
     """Call library code; a call whose effects cannot be put in the graph falls back."""
     if is_numpy_function(function) and any(holds_runtime(materialized(value)) for value in (*args, *kwargs.values())):
         return Deferred(function, [materialized(value) for value in args], {name: materialized(value) for name, value in kwargs.items()})
+    method = _host_method(function)
+    if method is not None:
+        return method(function.__self__, function.__name__, args, kwargs)
     if is_tensorflow(function):
         return _call_tensorflow(function, args, kwargs, callback)
     if not is_pure(function):

@@ -7,6 +7,7 @@ A method is rewritten and compiled away from its class, where the compiler would
 they are spelled out in the tree first. As in Python, keyword names of calls and of class patterns are not
 mangled. A nested function or class with a private name carries the mangled name as its ``__name__`` too.
 """
+
 from __future__ import annotations
 
 import gast

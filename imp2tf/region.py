@@ -15,7 +15,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.effects import order_effects, stop_run
-from imp2tf.errors import NoFixpoint, fall_back
+from imp2tf.errors import NoFixpoint, RaisesUnderTry, fall_back
 from imp2tf.exceptions import ProgramRaise, rebuilder
 from imp2tf.heap import old_value
 from imp2tf.join import describe, join
@@ -116,6 +116,8 @@ def _outliving(session: Session, log: Log, depth: int) -> dict[Place, Any]:
 
 def emit_raise(session: Session, raised: ProgramRaise) -> None:
     """Make the program's own exception end the run at this point of the graph."""
+    if session.trying:
+        fall_back(RaisesUnderTry, f"{type(raised.error).__name__} may be raised by a call or an operation under try or with")
     make, values = rebuilder(session, raised)
     stop_run(make, *values)
 

@@ -102,10 +102,12 @@ class Session:
         self.loop_memo: dict[Hashable, Any] = {}
         self.activations: list[Any] = []
         self.trying = 0
+        self.caught: list[Any] = []
         self.regions = 0
         self.counts: collections.Counter[str] = collections.Counter()
         self.host_ops: set[tuple[int, str]] = set()
         self.scopes: list[Any] = []
+        self.embedded = False
         self.run: Any = None
 
     # -------------------------------------------------------------------------------------- births

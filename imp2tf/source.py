@@ -9,6 +9,7 @@ Positions are the source map: the tree is compiled under the user's file name, s
 show the user's lines. The new function lives where the old one did: the same globals, closure cells and
 defaults.
 """
+
 from __future__ import annotations
 
 import ast
@@ -89,11 +90,12 @@ def compile_node(
     scope = [*extra, *fn.__code__.co_freevars]
     if len(set(scope)) < len(scope):
         raise ValueError(f"an extra name is a free variable of {fn.__qualname__}: {', '.join(scope)}")
-    module = gast.gast_to_ast(gast.Module([_enclosing(scope, node)], []))
+    module = gast.gast_to_ast(gast.Module([_enclosing(scope, node, fn.__code__.co_firstlineno)], []))
     ast.fix_missing_locations(module)
     outermost = compile(module, source.filename, "exec", future_flags(fn.__code__), dont_inherit=True)
     code = inner_code(inner_code(outermost, _CELLS), _FUNCTION)
-    renamed = _requalified(code, f"{_CELLS}.<locals>.{_FUNCTION}", fn.__qualname__)
+    qualname = getattr(fn.__code__, "co_qualname", fn.__qualname__)
+    renamed = _requalified(code, f"{_CELLS}.<locals>.{_FUNCTION}", qualname)
     return renamed.replace(co_name=fn.__code__.co_name)
 
 
@@ -116,12 +118,18 @@ def lambda_to_function(node: gast.Lambda, name: str = "lambda_") -> gast.Functio
     return gast.copy_location(gast.FunctionDef(name, node.args, [statement], [], None, None, []), node)
 
 
-def _enclosing(names: list[str], node: gast.FunctionDef | gast.AsyncFunctionDef) -> gast.FunctionDef:
+def _enclosing(
+    names: list[str], node: gast.FunctionDef | gast.AsyncFunctionDef, first_line: int
+) -> gast.FunctionDef:
     """``def cells(*names): def function(...): ...``, which makes ``names`` free variables of the function.
 
     The function gets a name no user writes: under its own, a call of itself would find this local definition.
+    A decorator, never run, makes its code begin where that of the user's does.
     """
-    inner = type(node)(_FUNCTION, _bare(node.args), node.body, [], None, None, [])
+    decorator = gast.copy_location(gast.Constant(None, None), node)
+    decorator.lineno = decorator.end_lineno = first_line
+    decorator.end_col_offset = decorator.col_offset
+    inner = type(node)(_FUNCTION, _bare(node.args), node.body, [decorator], None, None, [])
     parameters = [gast.Name(name, gast.Param(), None, None) for name in names]
     arguments = gast.arguments(parameters, [], None, [], [], None, [])
     outer = gast.FunctionDef(_CELLS, arguments, [gast.copy_location(inner, node)], [], None, None, [])

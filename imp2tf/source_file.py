@@ -5,14 +5,17 @@ looked up by the first line and the name of its code object; then each candidate
 compared with the loaded code. That tells apart the lambdas of one line, and notices a file that was edited
 after it was loaded.
 """
+
 from __future__ import annotations
 import __future__ as future_features
 
 import ast
+import contextlib
 import copy
 import inspect
 import linecache
 import sys
+import threading
 import types
 import warnings
 from collections import defaultdict
@@ -43,10 +46,11 @@ def inner_code(code: types.CodeType, name: str) -> types.CodeType:
 
 @dataclass(frozen=True)
 class FunctionSite:
-    """One function in a file, and the name of the class whose body holds it."""
+    """One function in a file, the class whose body holds it, and what to compile before it, as text."""
 
     node: FunctionNode
     class_name: str | None
+    module_context: str
 
     @property
     def name(self) -> str:
@@ -72,14 +76,15 @@ class SourceFile:
         self.filename = filename
         self.lines = tuple(lines)
         self._sites: dict[tuple[int, str], list[FunctionSite]] = defaultdict(list)
-        for site in sorted(_functions(_parse("".join(lines), filename)), key=lambda site: site.column):
+        with _compiling(filename):
+            tree = ast.parse("".join(lines), filename)
+        for site in sorted(_functions(tree), key=lambda site: site.column):
             self._sites[site.first_line, site.name].append(site)
 
     def find(self, code: types.CodeType) -> FunctionSite:
         """The function ``code`` was compiled from."""
         sites = self._sites.get((code.co_firstlineno, code.co_name), ())
-        compiled = [(site, _compiled_again(site, code)) for site in sites]
-        same = [(site, again) for site, again in compiled if _same_program(again, code)]
+        same = [(site, again) for site in sites if (again := _same_code(site, code)) is not None]
         if not same:
             raise SourceUnavailable(
                 f"{code.co_name} at {self.filename}:{code.co_firstlineno} does not match its text: "
@@ -104,54 +109,83 @@ def source_file(filename: str, module_globals: dict[str, Any]) -> SourceFile:
     return known
 
 
-def _parse(text: str, filename: str) -> ast.Module:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text, filename)
-    except (SyntaxError, ValueError, RecursionError) as error:
-        raise SourceUnavailable(f"{filename} cannot be parsed: {error}") from error
+_silence = threading.Lock()
+
+
+@contextlib.contextmanager
+def _compiling(what: str) -> Iterator[None]:
+    """Make what Python refuses ``SourceUnavailable``, and do not repeat what it warned of at loading."""
+    with _silence, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        except (SyntaxError, ValueError, RecursionError) as error:
+            raise SourceUnavailable(f"{what} cannot be parsed: {error}") from error
 
 
 def _functions(tree: ast.Module) -> Iterator[FunctionSite]:
+    module_context = "\n".join(_module_context(tree))
     pending: list[tuple[ast.AST, str | None]] = [(tree, None)]
     while pending:
         node, class_name = pending.pop()
         if isinstance(node, FunctionNode):
-            yield FunctionSite(node, class_name)
+            yield FunctionSite(node, class_name, module_context)
         body_class = node.name if isinstance(node, ast.ClassDef) else class_name
         for child in ast.iter_child_nodes(node):
             # Bases and decorators of a class stand outside its body.
             pending.append((child, body_class if isinstance(child, ast.stmt) else class_name))
 
 
-def _compiled_again(site: FunctionSite, code: types.CodeType) -> types.CodeType:
-    """``site`` compiled alone, with the free variables of ``code`` around it."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            module = _alone(site, code.co_freevars)
-            outermost = compile(module, code.co_filename, "exec", future_flags(code), dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError) as error:
-        where = f"{code.co_filename}:{site.first_line}"
-        raise SourceUnavailable(f"{site.name} at {where} cannot be compiled: {error}") from error
-    within = inner_code(outermost, "scope")
-    return inner_code(within if site.class_name is None else inner_code(within, site.class_name), site.name)
+def _module_context(tree: ast.Module) -> Iterator[str]:
+    """What the compiler looks at in a module when it compiles a function, as statements.
+
+    It uses other instructions to call a method of a module that is imported, and to call ``super`` where the
+    module itself uses that name.
+    """
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.alias) and node.name != "*":
+            yield f"import {node.asname or node.name.partition('.')[0]}"
+        elif isinstance(node, ast.Name) and node.id == "super":
+            yield "super"
+        if not isinstance(node, FunctionNode | ast.ClassDef):
+            pending.extend(ast.iter_child_nodes(node))
 
 
-def _alone(site: FunctionSite, free: tuple[str, ...]) -> ast.Module:
-    """A module with nothing but the function, in a scope that binds ``free`` and a class of the right name."""
-    if site.class_name is not None:
-        around = f"class {site.class_name}: pass"
-    elif isinstance(site.node, ast.Lambda) or site.name in free:
-        around = "pass"
-    else:
-        around = f"global {site.name}"  # A function of a module finds itself among the globals.
-    module = ast.parse(f"def scope({', '.join(free)}):\n {around}")
-    holder: Any = module.body[0]
-    if site.class_name is not None:
-        holder = holder.body[0]
-    holder.body.append(_without_outer_parts(site.node))
+def _same_code(site: FunctionSite, code: types.CodeType) -> types.CodeType | None:
+    """What ``site`` compiles to, if that is what ``code`` does."""
+    return next((again for again in _compiled_again(site, code) if _same_program(again, code)), None)
+
+
+def _compiled_again(site: FunctionSite, code: types.CodeType) -> Iterator[types.CodeType]:
+    """``site`` compiled alone, with the free variables of ``code`` around it.
+
+    First as part of its module, then without: a notebook compiles each statement by itself.
+    """
+    for context in (site.module_context, ""):
+        with _compiling(f"{site.name} at {code.co_filename}:{site.first_line}"):
+            module = _alone(site, context, code.co_freevars)
+            inner = compile(module, code.co_filename, "exec", future_flags(code), dont_inherit=True)
+        for name in ("scope", site.class_name, site.name):
+            if name is not None:
+                inner = inner_code(inner, name)
+        yield inner
+
+
+def _alone(site: FunctionSite, context: str, free: tuple[str, ...]) -> ast.Module:
+    """``context`` and the function, in a scope that binds ``free`` and a class of the right name.
+
+    What the scope itself defines is global unless it is free.
+    """
+    own = site.name if site.class_name is None else site.class_name
+    declared = "pass" if own in free or own == "<lambda>" else f"global {own}"
+    holder = "" if site.class_name is None else f" class {own}: pass\n"
+    module = ast.parse(f"{context}\ndef scope({', '.join(free)}):\n {declared}\n{holder}")
+    innermost: Any = module.body[-1]
+    if holder:
+        innermost = innermost.body[-1]
+    innermost.body.append(_without_outer_parts(site.node))
     return module
 
 

@@ -1,7 +1,8 @@
 """What of a node is evaluated where the node stands.
 
-    def g(x=a, *, y: b = c): return d      -->   a, c, b        (d is evaluated in calls of g)
+def g(x=a, *, y: b = c): return d      -->   a, c, b        (d is evaluated in calls of g)
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator

@@ -6,6 +6,7 @@ Expressions are walked backwards in Python's order of evaluation. Only a binding
 makes a name dead; what a list, set or dict comprehension binds or reads is taken as a whole. ``locals()``
 and its like read every local, and ``super()`` reads the first parameter.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -6,6 +6,7 @@
 An exit is a ``return``, or a ``break`` or ``continue`` of a loop outside of the statement. Nothing here
 looks into nested functions.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -10,6 +10,7 @@ after an exception-swallowing ``with`` reads is live all through the block; name
 functions are live everywhere, and so are names declared global or nonlocal. Names the function only looks
 up outside are left out.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -25,12 +26,16 @@ from imp2tf.analysis.flow import is_always_true, is_irrefutable
 from imp2tf.analysis.scopes import bound_names, function_scope
 
 SwallowTest = Callable[[gast.withitem], bool]
+_CANNOT_RAISE = (gast.Pass, gast.Break, gast.Continue)
 LoopNode: TypeAlias = gast.While | gast.For | gast.AsyncFor
 
 
 @dataclass(frozen=True)
 class Liveness:
-    """Names live just after each statement, and at the point of each loop where its next turn is decided."""
+    """Names live just after each statement, and at the point of each loop where its next turn is decided.
+
+    After a statement that jumps means at the statement below it.
+    """
 
     after: Mapping[gast.stmt, Names]
     head: Mapping[gast.stmt, Names]
@@ -83,7 +88,9 @@ class _Backward:
         """Names live before ``stmts``."""
         for stmt in reversed(stmts):
             self.after[stmt] = self.after.get(stmt, NO_NAMES) | live
-            live = self.statement(stmt, live, elsewhere) | elsewhere.raised
+            live = self.statement(stmt, live, elsewhere)
+            if not isinstance(stmt, _CANNOT_RAISE):
+                live |= elsewhere.raised
         return live
 
     def statement(self, stmt: gast.stmt, live: Names, elsewhere: _Elsewhere) -> Names:
@@ -151,7 +158,7 @@ class _Backward:
         return head if isinstance(loop, gast.While) else self.expressions.before(loop.iter, head)
 
     def _turn(self, loop: LoopNode, head: Names, done: Names, live: Names, elsewhere: _Elsewhere) -> Names:
-        """Names live at the head, if those of ``head`` are live there one turn later and ``done`` at the end."""
+        """Names live at the head if ``head`` are live there one turn later, ``done`` when turns end."""
         inside = replace(elsewhere, broken=lambda: live, continued=lambda: head)
         turn = self.block(loop.body, head, inside)
         if isinstance(loop, gast.While):

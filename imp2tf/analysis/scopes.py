@@ -11,6 +11,7 @@ The rules are Python's: a comprehension has variables of its own but its walrus 
 body is not seen from its methods. List, set and dict comprehensions are over when their expression is, so
 what they read counts as read here; a generator expression may run later and counts as a nested function.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -104,31 +105,30 @@ class _Block:
         return frozenset(self.params | self.bound | self.declared) - self.globals - self.nonlocals
 
     @cached_property
-    def visible(self) -> frozenset[str]:
-        """The variables blocks inside find here."""
-        return frozenset({"__class__"}) if self.kind is _Kind.CLASS else self.own
+    def hidden(self) -> frozenset[str]:
+        """Names that blocks inside find here or, past all blocks around, among the globals."""
+        return frozenset({"__class__"}) if self.kind is _Kind.CLASS else self.own | self.globals
 
     @cached_property
-    def inside(self) -> frozenset[str]:
-        """Names read inside that are not variables here, whatever they turn out to be."""
-        return _NOTHING.union(*(inner.reads_outside for inner in self.inner)) - self.visible
+    def read_inside(self) -> frozenset[str]:
+        """Names that blocks inside look up here first."""
+        return _NOTHING.union(*(inner.reads_outside for inner in self.inner))
 
     @cached_property
     def reads_outside(self) -> frozenset[str]:
         """Names read here or inside and looked up in the blocks around."""
-        inside = self.inside if self.kind is _Kind.CLASS else self.inside - self.globals
-        return (frozenset(self.read) - self.own - self.globals) | inside
+        return (frozenset(self.read) - self.own - self.globals) | (self.read_inside - self.hidden)
 
     @cached_property
     def reads_global(self) -> frozenset[str]:
         """Names read here or inside and declared global there."""
-        seen = frozenset(self.read) if self.kind is _Kind.CLASS else self.inside.union(self.read)
+        seen = frozenset(self.read) if self.kind is _Kind.CLASS else self.read_inside.union(self.read)
         return (seen & self.globals).union(*(inner.reads_global for inner in self.inner))
 
     @cached_property
     def rebinds_outside(self) -> frozenset[str]:
         """Names declared nonlocal here or inside that are variables of the blocks around."""
-        return _NOTHING.union(self.nonlocals, *(inner.rebinds_outside for inner in self.inner)) - self.visible
+        return _NOTHING.union(self.nonlocals, *(inner.rebinds_outside for inner in self.inner)) - self.hidden
 
     @cached_property
     def uses_later(self) -> frozenset[str]:
@@ -252,7 +252,8 @@ class _Collector(gast.NodeVisitor):
         if self.block.kind is _Kind.CLASS:  # The annotation of a function's variable is never evaluated.
             self.visit(node.annotation)
         if isinstance(node.target, gast.Name) and node.value is None:
-            self.block.declared.add(node.target.id)
+            if node.simple:  # A name in parentheses stays what it was.
+                self.block.declared.add(node.target.id)
         else:
             self._visit_all([node.target] if node.value is None else [node.value, node.target])
 
