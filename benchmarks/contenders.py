@@ -12,7 +12,7 @@ import imp2tf
 from benchmarks.checks import Outcome, difference, outcome
 from benchmarks.protocol import Contender
 
-EAGER, AUTOGRAPH, CONCRETE, CONVERTED = "eager", "tf.function", "ConcreteFunction", "imp2tf"
+EAGER, AUTOGRAPH, CONCRETE, CONVERTED = "eager", "tf.function", "concrete function", "imp2tf"
 
 Step = Callable[..., Any]
 

@@ -125,8 +125,8 @@ def _time(result: Result) -> str:
         return "not equal" if result.difference else "no graph"
     median = result.timing.median
     unit, scale = ("s", 1.0) if abs(median) >= 1.0 else ("ms", 1e3) if abs(median) >= 1e-3 else ("us", 1e6)
-    spread = (result.timing.high - result.timing.low) / 2 * scale
-    return f"{median * scale:.3g} ± {spread:.1g} {unit}"
+    spread = (result.timing.high - result.timing.low) / 2 / abs(median or 1.0)
+    return f"{median * scale:.3g} {unit} ±{spread:.0%}"
 
 
 def _processor() -> str:
