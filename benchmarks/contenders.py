@@ -43,7 +43,7 @@ def autograph(model: ModuleType) -> Contender:
     compiled = adapted.compiled()
     still_wrong = difference(expected, _outcome(model, adapted, compiled), same_types=False)
     note = f"measured with {model.ADAPTATION}; as written: {wrong}"
-    return Contender(AUTOGRAPH, lambda: compiled(*batch), still_wrong, note)
+    return Contender(AUTOGRAPH, lambda: compiled(*batch), still_wrong, note, adapted=True)
 
 
 def _eager_outcome(model: ModuleType) -> Outcome:

@@ -27,7 +27,7 @@ def run(case: str, settings: Settings) -> list[Result]:
     checked = [autograph(model), converted(model, profile_runs=0)]
     ways: dict[str, Callable[[ModuleType], float]] = {EAGER: _eager_call}
     if not checked[0].difference:
-        ways[AUTOGRAPH] = _first_adapted_call if checked[0].note else _first_autograph_call
+        ways[AUTOGRAPH] = _first_adapted_call if checked[0].adapted else _first_autograph_call
     if not checked[1].difference and checked[1].in_graph:
         ways[CONVERTED] = _first_converted_call
     seconds: dict[str, list[float]] = {name: [] for name in ways}

@@ -52,12 +52,17 @@ class Timing:
 
 @dataclass(frozen=True)
 class Contender:
-    """One way to run a case. ``difference``: how its results differ from eager's, and why it is not timed."""
+    """One way to run a case.
+
+    ``difference`` says how its results differ from eager's, and keeps it from being timed; ``adapted``, that it
+    runs a version of the program changed for it.
+    """
 
     name: str
-    call: Call | None
+    call: Call
     difference: str = ""
     note: str = ""
+    adapted: bool = False
     stats: Callable[[], Mapping[str, Any]] | None = None
 
     @property
@@ -128,10 +133,6 @@ def measure(
     suite: str, case: str, contenders: list[Contender], settings: Settings, graphs_only: bool = False
 ) -> list[Result]:
     """Time those contenders whose results are eager's (with ``graphs_only``: and that run in a graph)."""
-    calls = {
-        c.name: c.call
-        for c in contenders
-        if c.call is not None and not c.difference and (c.in_graph or not graphs_only)
-    }
+    calls = {c.name: c.call for c in contenders if not c.difference and (c.in_graph or not graphs_only)}
     timings = interleave(calls, settings)
     return [c.result(suite, case, timings.get(c.name)) for c in contenders]

@@ -24,8 +24,8 @@ def differences(expected: Any, found: Any, name: str) -> list[str]:
 
 
 def largest_difference(expected: list[float], found: list[float]) -> float:
-    """The largest distance between numbers in the same position; infinite where the lengths differ."""
-    if len(expected) != len(found):
+    """The largest distance between numbers in the same position; infinite where there is no such number."""
+    if len(expected) != len(found) or not all(isinstance(b, float) for b in found):
         return float("inf")
     return max((abs(a - b) for a, b in zip(expected, found, strict=True)), default=0.0)
 

@@ -125,6 +125,8 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=300, help="steps of training (default: %(default)s)")
     parser.add_argument("--quiet", action="store_true", help="one line instead of progress bars and table")
     options = parser.parse_args()
+    if options.steps < 1:
+        parser.error("--steps must be at least 1")
     # Bound to today's stdout: the runs replace sys.stdout to capture what the program prints.
     console = Console(file=sys.stdout)
     results = run_all(list(batches(options.steps)), console, options.quiet)

@@ -110,7 +110,7 @@ def _place(error: Exception, lines: list[str]) -> str:
     """`` at train.py:88``: from the message, where AutoGraph puts it, or else from the traceback."""
     named = [line for line in lines if line.startswith("File ") and "train.py" in line]
     if named:
-        return f" at train.py:{named[0].split('line ')[1].split(',')[0]}"
+        return f" at train.py:{named[-1].split('line ')[1].split(',')[0]}"
     frames = traceback.extract_tb(error.__traceback__)
     numbers = [frame.lineno for frame in frames if frame.filename.endswith("train.py")]
     return f" at train.py:{numbers[-1]}" if numbers else ""
