@@ -54,7 +54,7 @@ class Timing:
 class Contender:
     """One way to run a case.
 
-    ``difference`` says how its results differ from eager's, and keeps it from being timed; ``adapted``, that it
+    ``difference`` says how its results differ from eager's; then it is not timed. ``adapted`` says that it
     runs a version of the program changed for it.
     """
 
