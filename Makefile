@@ -1,0 +1,43 @@
+# Development tasks of imp2tf. `make` lists them.
+#
+# VENV=DIRECTORY   another virtual environment        PYTHON=COMMAND   the interpreter to make it with
+# ARGS="..."       passed on, for example: make test ARGS="-n 2 -k while"
+
+VENV ?= .venv
+ARGS ?=
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test lint demo bench bench-quick fuzz clean
+
+help:                      ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-20s%s\n", $$1, $$2}'
+
+setup: $(INSTALLED)        ## the virtual environment, with all dependencies
+
+$(INSTALLED): setup.cfg pyproject.toml scripts/setup_venv.sh
+	@PYTHON="$(PYTHON)" scripts/setup_venv.sh "$(VENV)"
+
+test: lint                 ## lint, types and the whole test suite
+	@$(BIN)/pytest $(ARGS)
+
+lint: $(INSTALLED)         ## style and types
+	@$(BIN)/ruff check .
+	@scripts/typecheck.sh $(BIN)/python
+
+demo: $(INSTALLED)         ## trains a small model on handwritten digits
+	@$(BIN)/python examples/digits/demo.py $(ARGS)
+
+bench: $(INSTALLED)        ## all benchmarks: eager, tf.function and imp2tf side by side
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+bench-quick: $(INSTALLED)  ## the same in a minute or two, with rougher numbers
+	@$(BIN)/python -m benchmarks --quick $(ARGS)
+
+fuzz: $(INSTALLED)         ## random programs, graph against eager, until stopped
+	@$(BIN)/python -m tests.fuzz $(ARGS)
+
+clean:                     ## removes what was built and cached; the virtual environment stays
+	@rm -rf build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .coverage .coverage.* htmlcov
+	@find . -path ./.git -prune -o -path "./$(VENV)" -prune -o -name __pycache__ -type d -exec rm -rf {} +

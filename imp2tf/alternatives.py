@@ -1,0 +1,120 @@
+"""Operations on values of several kinds, and the truth of values that only the run knows."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from imp2tf.errors import LostValue, NeedsValue, fall_back
+from imp2tf.exceptions import ProgramRaise
+from imp2tf.heap import contents, is_container
+from imp2tf.growable import growable_length
+from imp2tf.region import select, stop_if
+from imp2tf.session import active
+from imp2tf.tf_compat import is_symbolic_tensor
+from imp2tf.values import LOST, UNBOUND, Deferred, Growable, PyNumber, Union
+
+__all__ = ["bound", "over", "raise_error", "stripped", "truth", "truth_number"]
+
+
+def over(union: Union, operation: Callable[[Any], Any]) -> Any:
+    """`operation` applied to the alternative that `union` holds; the results are joined and often are of one kind."""
+    alternatives = union.alternatives
+
+    def at(index: int) -> Any:
+        if index == len(alternatives) - 1:
+            return operation(alternatives[index])
+        return select(tf.equal(union.tag, index), lambda: operation(alternatives[index]), lambda: at(index + 1))
+
+    return at(0)
+
+
+def raise_error(error: BaseException) -> Any:
+    """Raise an exception of the program: as itself outside a trace, as `ProgramRaise` inside."""
+    if active() is None:
+        raise error
+    raise ProgramRaise(error)
+
+
+def stripped(union: Union, unwanted: Any, error: BaseException) -> Any:
+    """`union` without one alternative; where the run finds that alternative, `error` is raised."""
+    rest = [one for one in union.alternatives if one is not unwanted]
+    if len(rest) == len(union.alternatives):
+        return union
+    for place, one in enumerate(union.alternatives):
+        if one is unwanted:
+            stop_if(tf.equal(union.tag, place), error)
+    if len(rest) == 1:
+        return rest[0]
+    positions = iter(range(len(rest)))
+    moved = [0 if one is unwanted else next(positions) for one in union.alternatives]
+    return Union(tf.gather(tf.constant(moved, tf.int32), union.tag), rest)
+
+
+def bound(value: Any, name: str) -> Any:
+    """The value of a local variable that may be unbound."""
+    if value is UNBOUND:
+        return raise_error(_unbound(name))
+    if value is LOST:
+        fall_back(LostValue, f"{name!r} is made anew in a branch or loop and used after it")
+    return stripped(value, UNBOUND, _unbound(name)) if isinstance(value, Union) else value
+
+
+def _unbound(name: str) -> UnboundLocalError:
+    try:
+        exec(_READS_UNBOUND.format(name=name), {})
+    except UnboundLocalError as error:  # this Python's own wording
+        return UnboundLocalError(*error.args, name=name) if hasattr(error, "name") else UnboundLocalError(*error.args)
+    raise AssertionError("unreachable")
+
+
+_READS_UNBOUND = "def read():\n    {name}\n    {name} = None\nread()"
+
+
+def truth(value: Any) -> Any:
+    """The truth of a value: a Python bool, or a scalar bool tensor where only the run knows."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, Union):
+        return truth(over(value, truth_number))
+    if isinstance(value, PyNumber):
+        return value.tensor if value.kind == "bool" else tf.not_equal(value.tensor, tf.zeros([], value.tensor.dtype))
+    if is_symbolic_tensor(value):
+        return _tensor_truth(value)
+    if isinstance(value, Deferred):
+        fall_back(NeedsValue, f"the truth of {value!r} is needed")
+    if active() is not None and is_container(value):
+        return _container_truth(contents(value))
+    return _python_truth(value)
+
+
+def _tensor_truth(value: tf.Tensor) -> tf.Tensor:
+    if value.dtype == tf.string:
+        fall_back(NeedsValue, "the truth of a string tensor is needed")
+    if value.shape.rank != 0:
+        if value.shape.num_elements() != 1:
+            fall_back(NeedsValue, "the truth of a tensor with several elements is needed")
+        value = tf.reshape(value, [])
+    return value if value.dtype == tf.bool else tf.not_equal(value, tf.zeros([], value.dtype))
+
+
+def _container_truth(found: Any) -> Any:
+    if isinstance(found, Growable):
+        return tf.greater(growable_length(found), 0)
+    if isinstance(found, Union):
+        return truth(over(found, lambda one: truth_number(_container_truth(one))))
+    return bool(found)
+
+
+def _python_truth(value: Any) -> bool:
+    try:
+        return bool(value)
+    except Exception as error:  # whatever the object's own __bool__ raises is the program's
+        return bool(raise_error(error))
+
+
+def truth_number(value: Any) -> Any:
+    """``bool(value)``: a Python bool, or a run-time one."""
+    found = truth(value)
+    return found if isinstance(found, bool) else PyNumber("bool", found)

@@ -1,0 +1,246 @@
+"""Arithmetic and comparison on run-time numbers, tensors and values of several kinds.
+
+Run-time numbers follow Python's rules among themselves and are weakly typed beside tensors: ``f16 * n`` stays f16.
+"""
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from imp2tf.alternatives import over, raise_error
+from imp2tf.errors import NeedsValue, TraceFailed, fall_back
+from imp2tf.exceptions import ProgramRaise
+from imp2tf.region import stop_if
+from imp2tf.session import active
+from imp2tf.tf_compat import is_symbolic_tensor
+from imp2tf.values import NUMBER_DTYPES, Deferred, PyNumber, Union, is_runtime, number_kind
+
+__all__ = ["BINARY", "COMPARE", "as_number", "as_tensor", "binary", "compare", "holds_runtime", "number_tensor", "run_operation", "unary"]
+
+Function = Callable[..., Any]
+
+BINARY: dict[str, Function] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv, "%": operator.mod,
+    "**": operator.pow, "@": operator.matmul, "&": operator.and_, "|": operator.or_, "^": operator.xor,
+    "<<": operator.lshift, ">>": operator.rshift,
+}
+COMPARE: dict[str, Function] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+}
+UNARY: dict[str, Function] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+NOT_IN_GRAPH = (tf.errors.OperatorNotAllowedInGraphError, NotImplementedError)
+
+
+def run_operation(function: Function, *args: Any, **kwargs: Any) -> Any:
+    """Call a pure function; what it raises on real values is the program's error.
+
+    What it raises on tensors of the graph may be worded otherwise than eager's error, or not be an error in eager at
+    all: inside a branch the call is left to the run, elsewhere the whole call runs as Python.
+    """
+    try:
+        return function(*args, **kwargs)
+    except Exception as error:
+        if active() is None:
+            raise
+        if any(holds_runtime(value) for value in (*args, *kwargs.values())):
+            if not isinstance(error, (ValueError, TypeError, tf.errors.OpError)) or isinstance(error, NOT_IN_GRAPH):
+                fall_back(TraceFailed, f"{type(error).__name__} while tracing: {error}", error)
+            raise ProgramRaise(error, retry=(function, args, kwargs)) from error
+        raise ProgramRaise(error) from error
+
+
+def holds_runtime(value: Any, level: int = 0) -> bool:
+    """Whether a value is, or holds, something that only the run knows."""
+    if is_runtime(value):
+        return True
+    if isinstance(value, tf.__internal__.CompositeTensor) and not isinstance(value, tf.Variable):
+        return True
+    if isinstance(value, (list, tuple)) and level < 4:
+        return any(holds_runtime(item, level + 1) for item in value)
+    return isinstance(value, dict) and level < 4 and any(holds_runtime(item, level + 1) for item in value.values())
+
+
+# ------------------------------------------------------------------------------------------------ numbers
+def as_number(value: Any, kind: str) -> tf.Tensor:
+    """A Python or run-time number as a scalar of a kind's dtype."""
+    dtype = NUMBER_DTYPES[kind]
+    if isinstance(value, PyNumber):
+        return value.tensor if value.tensor.dtype == dtype else tf.cast(value.tensor, dtype)
+    return tf.constant(value, dtype)
+
+
+def number_tensor(value: PyNumber, dtype: tf.DType | None = None, name: str | None = None, as_ref: bool = False) -> tf.Tensor:
+    """What TensorFlow makes of a Python number in the place of `value`."""
+    del name, as_ref
+    if dtype is None:
+        dtype = {"int": tf.int32, "float": tf.float32, "bool": tf.bool}[value.kind]
+    if (value.kind == "float" and not (dtype.is_floating or dtype.is_complex)) or (value.kind == "bool") != (dtype == tf.bool):
+        raise TypeError(f"Cannot convert a run-time {value.kind} to a tensor of dtype {dtype.name}")
+    return tf.cast(value.tensor, dtype)
+
+
+tf.register_tensor_conversion_function(PyNumber, number_tensor, 0)
+
+
+def as_tensor(value: Any) -> Any:
+    """A run-time number as the tensor TensorFlow makes of it; anything else unchanged."""
+    return number_tensor(value) if isinstance(value, PyNumber) else value
+
+
+def _numbers(op: str, a: Any, b: Any) -> PyNumber:
+    """Arithmetic of two Python numbers, at least one of them known at run time only, by Python's rules."""
+    kinds = number_kind(a), number_kind(b)
+    if op in ("&", "|", "^") and kinds == ("bool", "bool"):
+        logical = {"&": tf.logical_and, "|": tf.logical_or, "^": tf.math.logical_xor}[op]
+        return PyNumber("bool", logical(as_number(a, "bool"), as_number(b, "bool")))
+    kind = "float" if "float" in kinds or op == "/" else "int"
+    if op in ("/", "//", "%"):
+        return _division(op, a, b, kind)
+    if op == "**":
+        return _power(a, b, kind)
+    if op in ("<<", ">>", "&", "|", "^"):
+        return _bitwise(op, a, b, kind)
+    if op not in ("+", "-", "*"):
+        raise ProgramRaise(_type_error(op, kinds))
+    return PyNumber(kind, BINARY[op](as_number(a, kind), as_number(b, kind)))
+
+
+def _type_error(op: str, kinds: tuple[str | None, str | None]) -> TypeError:
+    return TypeError(f"unsupported operand type(s) for {op}: '{kinds[0]}' and '{kinds[1]}'")
+
+
+def _division(op: str, a: Any, b: Any, kind: str) -> PyNumber:
+    divisor = as_number(b, kind)
+    if isinstance(b, PyNumber) or not b:
+        stop_if(tf.equal(divisor, 0), _division_error(op, kind, number_kind(a), number_kind(b)))
+    function = {"/": tf.divide, "//": tf.math.floordiv, "%": tf.math.floormod}[op]
+    return PyNumber(kind, function(as_number(a, kind), divisor))
+
+
+def _division_error(op: str, kind: str, kind_a: str | None, kind_b: str | None) -> ZeroDivisionError:
+    zeros = {"int": 0, "float": 0.0, "bool": False}
+    try:
+        BINARY[op]({"int": 1, "float": 1.0, "bool": True}[kind_a or kind], zeros[kind_b or kind])
+    except ZeroDivisionError as error:  # this Python's own wording
+        return ZeroDivisionError(*error.args)
+    raise AssertionError("unreachable")
+
+
+def _power(a: Any, b: Any, kind: str) -> PyNumber:
+    if kind == "int" and not (isinstance(b, int) and b >= 0):
+        fall_back(NeedsValue, "an int to the power of a run-time int is an int or a float, by its sign")
+    if kind == "float" and not (isinstance(a, (int, float)) and a > 0) and not (isinstance(b, int) and b >= 0):
+        fall_back(NeedsValue, "a float power whose result may be complex or an error")
+    return PyNumber(kind, tf.pow(as_number(a, kind), as_number(b, kind)))
+
+
+def _bitwise(op: str, a: Any, b: Any, kind: str) -> PyNumber:
+    if kind != "int":
+        raise ProgramRaise(_type_error(op, (number_kind(a), number_kind(b))))
+    if op in ("<<", ">>"):
+        fall_back(NeedsValue, "a shift by or of a run-time int")
+    function = {"&": tf.bitwise.bitwise_and, "|": tf.bitwise.bitwise_or, "^": tf.bitwise.bitwise_xor}[op]
+    return PyNumber("int", function(as_number(a, "int"), as_number(b, "int")))
+
+
+# ------------------------------------------------------------------------------------------------ operators
+def binary(op: str, a: Any, b: Any, function: Function | None = None) -> Any:
+    """``a op b``; `function` may stand for another function of the same operands, such as the in-place one."""
+    if isinstance(a, Union):
+        return over(a, lambda one: binary(op, one, b, function))
+    if isinstance(b, Union):
+        return over(b, lambda one: binary(op, a, one, function))
+    if isinstance(a, PyNumber) or isinstance(b, PyNumber):
+        return _with_number(op, BINARY[op], a, b)
+    if isinstance(a, Deferred) or isinstance(b, Deferred):
+        return _deferred(BINARY[op], a, b)
+    if op == "%" and isinstance(a, (str, bytes)) and holds_runtime(b):
+        return Deferred(operator.mod, (a, b))
+    return run_operation(function or BINARY[op], a, b)
+
+
+def _with_number(op: str, function: Function, a: Any, b: Any) -> Any:
+    if number_kind(a) and number_kind(b):
+        return _numbers(op, a, b)
+    if isinstance(a, (str, bytes)) and op == "%":
+        return Deferred(operator.mod, (a, b))
+    for this, other in ((a, b), (b, a)):
+        if isinstance(this, PyNumber) and isinstance(other, (tf.Tensor, tf.Variable, tf.RaggedTensor)):
+            dtype = other.dtype
+            lowered = run_operation(number_tensor, this, dtype)
+            return run_operation(function, lowered, b) if this is a else run_operation(function, a, lowered)
+        if isinstance(this, PyNumber) and isinstance(other, (np.ndarray, np.generic)):
+            return Deferred(function, (a, b))
+    kinds = [number_kind(value) or type(value).__name__ for value in (a, b)]
+    return fall_back(NeedsValue, f"{op} of {kinds[0]} and {kinds[1]} needs a run-time number's value")
+
+
+def _deferred(function: Function, a: Any, b: Any) -> Deferred:
+    for value in (a, b):
+        if is_symbolic_tensor(value):
+            fall_back(NeedsValue, f"{function.__name__} of a tensor and a Python value that is known after the run")
+    return Deferred(function, (a, b))
+
+
+def unary(op: str, a: Any) -> Any:
+    """``-a``, ``+a`` or ``~a``."""
+    if isinstance(a, Union):
+        return over(a, lambda one: unary(op, one))
+    if isinstance(a, PyNumber):
+        kind = "float" if a.kind == "float" else "int"
+        if op == "~" and kind == "int":
+            return PyNumber("int", -as_number(a, "int") - 1)
+        if op == "~":
+            raise ProgramRaise(TypeError("bad operand type for unary ~: 'float'"))
+        number = as_number(a, kind)
+        return PyNumber(kind, -number if op == "-" else number)
+    if isinstance(a, Deferred):
+        return Deferred(UNARY[op], (a,))
+    return run_operation(UNARY[op], a)
+
+
+def compare(op: str, a: Any, b: Any) -> Any:
+    """``a op b`` for one of ``< <= > >= == !=``."""
+    if isinstance(a, Union):
+        return over(a, lambda one: compare(op, one, b))
+    if isinstance(b, Union):
+        return over(b, lambda one: compare(op, a, one))
+    if isinstance(a, PyNumber) or isinstance(b, PyNumber):
+        return _compare_number(op, a, b)
+    if isinstance(a, Deferred) or isinstance(b, Deferred):
+        fall_back(NeedsValue, f"{op} needs a Python value that is known after the run")
+    return run_operation(COMPARE[op], a, b)
+
+
+def _compare_number(op: str, a: Any, b: Any) -> Any:
+    kinds = number_kind(a), number_kind(b)
+    if kinds[0] and kinds[1]:
+        kind = "float" if "float" in kinds else "int"
+        x, y = as_number(a, kind), as_number(b, kind)
+        function = {"==": tf.equal, "!=": tf.not_equal}.get(op, COMPARE[op])
+        return PyNumber("bool", function(x, y))
+    if any(isinstance(value, (tf.Tensor, tf.Variable, np.ndarray, np.generic)) for value in (a, b)):
+        return _with_number(op, COMPARE[op], a, b)
+    if op in ("==", "!="):
+        return op == "!="
+    names = [number_kind(value) or type(value).__name__ for value in (a, b)]
+    return raise_error(TypeError(f"'{op}' not supported between instances of '{names[0]}' and '{names[1]}'"))
+
+
+def _install(method: str, op: str, swapped: bool, function: Callable[[str, Any, Any], Any]) -> None:
+    def method_(self: PyNumber, other: Any) -> Any:
+        return function(op, other, self) if swapped else function(op, self, other)
+
+    setattr(PyNumber, method, method_)
+
+
+_NAMES = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow"}
+for _op, _name in _NAMES.items():
+    _install(f"__{_name}__", _op, False, binary)
+    _install(f"__r{_name}__", _op, True, binary)
+for _op, _name in {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}.items():
+    _install(f"__{_name}__", _op, False, compare)

@@ -1,0 +1,163 @@
+"""Calls from converted code: user code is converted and traced inline, library code is called as it is.
+
+Library code is impure unless it is listed as pure: what is not listed makes the call run as Python, since its effects
+would otherwise happen while tracing only.
+"""
+from __future__ import annotations
+
+import dataclasses
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+from imp2tf import conversion, foreign
+from imp2tf.alternatives import over
+from imp2tf.containers import ContainerMethod, container_method
+from imp2tf.errors import ForeignCall, SeveralKinds, UnsupportedSyntax, fall_back
+from imp2tf.heap import is_user_function
+from imp2tf.session import active, current
+from imp2tf.values import Deferred, Sentinel, Union
+
+__all__ = ["Activation", "call", "converted_of", "invoke", "replace_call"]
+
+MAX_RECURSION_IN_REGIONS = 6
+
+_replacements: dict[Any, Callable[..., Any]] = {}
+
+
+def replace_call(*originals: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Inside a trace, calls of `originals` go to the decorated function, which must return what they would."""
+
+    def register(replacement: Callable[..., Any]) -> Callable[..., Any]:
+        for original in originals:
+            _replacements[original] = replacement
+        return replacement
+
+    return register
+
+
+def replacement_of(function: Any) -> Callable[..., Any] | None:
+    """What stands for `function` inside a trace, if anything does."""
+    try:
+        return _replacements.get(function)
+    except TypeError:  # not hashable, so not registered
+        return None
+
+
+@dataclasses.dataclass(frozen=True)
+class Activation:
+    """One converted call that is being traced."""
+
+    function: types.FunctionType
+    regions: int
+
+
+def call(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """``function(*args, **kwargs)`` as converted code does it."""
+    if active() is None:
+        return function(*args, **kwargs)
+    if isinstance(function, Union):
+        return over(function, lambda one: call(one, *args, **kwargs))
+    if isinstance(function, ContainerMethod):
+        return container_method(function, args, kwargs)
+    if isinstance(function, Deferred):
+        return foreign.call_deferred(function, args, kwargs)
+    if isinstance(function, Sentinel):
+        fall_back(SeveralKinds, f"a call of {function!r}")
+    replacement = replacement_of(function)
+    if replacement is not None:
+        return replacement(*args, **kwargs)
+    return _call_object(function, args, kwargs)
+
+
+def _call_object(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    original = getattr(function, "__imp2tf_function__", None)
+    if original is not None:
+        return call(original, *args, **kwargs)
+    if isinstance(function, functools.partial):
+        return call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
+    if isinstance(function, types.MethodType) and not _is_library_method(function):
+        return call(function.__func__, function.__self__, *args, **kwargs)
+    if isinstance(function, types.FunctionType) and (is_converted(function) or is_user_function(function)):
+        return invoke(function, args, kwargs)
+    if isinstance(function, type):
+        return _construct(function, args, kwargs)
+    method = getattr(type(function), "__call__", None)
+    if is_user_function(method):
+        return call(method, function, *args, **kwargs)
+    return _call_library(function, args, kwargs)
+
+
+def _is_library_method(method: types.MethodType) -> bool:
+    function = method.__func__
+    return not (isinstance(function, types.FunctionType) and (is_user_function(function) or is_converted(function)))
+
+
+def _call_library(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    for place, value in enumerate(args):
+        if isinstance(value, Union):
+            return over(value, lambda one: call(function, *args[:place], one, *args[place + 1:], **kwargs))
+    for name, value in kwargs.items():
+        if isinstance(value, Union):
+            return over(value, lambda one: call(function, *args, **{**kwargs, name: one}))
+    return foreign.call_foreign(function, args, kwargs, callback)
+
+
+# ------------------------------------------------------------------------------------------------ user code
+def is_converted(function: Any) -> bool:
+    """Whether a function is converted code."""
+    return getattr(function, "__imp2tf_converted__", False)
+
+
+def converted_of(function: types.FunctionType) -> types.FunctionType:
+    """The converted form of a user's function."""
+    return function if is_converted(function) else conversion.convert_function(function)
+
+
+def invoke(function: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Trace a call of a user's function inline."""
+    session = current()
+    nested = [one for one in session.activations if one.function.__code__ is function.__code__]
+    if len({one.regions for one in nested}) > MAX_RECURSION_IN_REGIONS:
+        fall_back(UnsupportedSyntax, f"{function.__name__} calls itself under a condition on a tensor")
+    converted = converted_of(function)
+    session.activations.append(Activation(function, session.regions))
+    try:
+        return converted(*args, **kwargs)
+    finally:
+        session.activations.pop()
+
+
+def callback(function: Any) -> Any:
+    """A user's function that library code is going to call while it traces: converted, and watched for effects."""
+    code = function.__func__ if isinstance(function, types.MethodType) else function
+    if not (is_user_function(code) or is_converted(code)):
+        return function
+
+    @functools.wraps(function)
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        session = active()
+        if session is None:
+            return function(*args, **kwargs)
+        with session.log() as log:
+            result = call(function, *args, **kwargs)
+            if any(session.outlives(place) for place in log):
+                fall_back(ForeignCall, f"{function.__name__} changes Python state while library code calls it")
+            return foreign.lowered(result)
+
+    return traced
+
+
+# ------------------------------------------------------------------------------------------------ classes
+def _construct(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    init = cls.__init__  # type: ignore[misc]
+    if cls.__new__ is object.__new__ and is_user_function(init) and type(cls) is type:
+        made = current().born(cls.__new__(cls))
+        call(init, made, *args, **kwargs)
+        return made
+    if isinstance(cls, type) and issubclass(cls, BaseException) and is_user_function(init):
+        made = current().born(cls.__new__(cls, *args, **kwargs))
+        call(init, made, *args, **kwargs)
+        return made
+    return foreign.construct(cls, args, kwargs, callback)

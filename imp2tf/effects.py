@@ -1,0 +1,134 @@
+"""Effects in the graph: Python called at run time, checks that stop the run, and the order of both.
+
+TensorFlow does not keep program order between effects of different kinds: an assignment may run after a failed
+assertion, a print before a loop may come after one in it. `order_effects` chains them, graph by graph.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from imp2tf.places import Contents, Place, Tail
+from imp2tf.plan import Build, Recipe, Recorder
+from imp2tf.session import Session, current, suspended
+from imp2tf.tf_compat import add_control_input
+from imp2tf.values import Growable, Union
+
+__all__ = ["Stop", "commits", "host_call", "order_effects", "stop_run"]
+
+QUIET_STATEFUL = frozenset({"VarHandleOp", "ReadVariableOp", "Placeholder", "StatelessIf", "StatelessWhile", "StatelessCase"})
+HOST_OPS = frozenset({"EagerPyFunc", "PyFunc", "Assert", "PrintV2"})
+CALLS = frozenset({"If", "While", "Case", "StatefulPartitionedCall"})
+
+
+class Stop(Exception):
+    """Ends the run of a graph; the dispatcher raises the error that was stored with the run."""
+
+
+def host_call(function: Callable[..., None], *values: Any) -> tf.Operation:
+    """Call `function` with the run-time values of `values` each time the graph passes here."""
+    session = current()
+    recorder = Recorder(session)
+    recipes = [recorder.add(value) for value in values]
+    run = session.run
+
+    def call(*tensors: tf.Tensor) -> None:
+        run.host_calls += 1
+        build = Build(tensors, run.args)
+        with suspended():
+            function(*[recipe(build) for recipe in recipes])
+
+    session.counts["host_calls"] += 1
+    session.kept.append(call)
+    return _python_op(session, call, recorder.tensors)
+
+
+def _python_op(session: Session, call: Callable[..., None], tensors: list[tf.Tensor]) -> tf.Operation:
+    before = tf.compat.v1.get_default_graph()
+    tf.py_function(call, tensors, [])
+    op = before.get_operations()[-1]
+    session.host_ops.add((id(before), op.name))
+    return op
+
+
+def stop_run(error: Callable[..., BaseException], *values: Any) -> None:
+    """End the run here as ``raise error(*values)`` would: what was written so far is committed first."""
+    session = current()
+    recorder = Recorder(session)
+    writes = commits(session, recorder)
+    recipes = [recorder.add(value) for value in values]
+    run = session.run
+
+    def call(*tensors: tf.Tensor) -> None:
+        build = Build(tensors, run.args)
+        run.commit = [(place(build), value(build)) for place, value in writes]
+        with suspended():
+            run.error = error(*[recipe(build) for recipe in recipes])
+        raise Stop
+
+    session.counts["stops"] += 1
+    session.kept.append(call)
+    _python_op(session, call, recorder.tensors)
+
+
+def commits(session: Session, recorder: Recorder) -> list[tuple[Recipe, Recipe]]:
+    """Where, and what, a call that ended now would write to the heap that the caller sees."""
+    plan: list[tuple[Recipe, Recipe]] = []
+    for place, value in list(session.store.items()):
+        if session.is_born(place.owner) or _is_unchanged(session, place, value):
+            continue
+        plan.append((_located(session, place), _content(recorder, place, value)))
+    return plan
+
+
+def _content(recorder: Recorder, place: Place, value: Any) -> Recipe:
+    if isinstance(place, (Contents, Tail)) or isinstance(value, Growable):
+        return recorder.elements(value)
+    return recorder.add(value)
+
+
+def _is_unchanged(session: Session, place: Place, value: Any) -> bool:
+    if isinstance(place, Tail):
+        return isinstance(value, list) and not value
+    read = session.reads.get(place)
+    if isinstance(place, Contents) and type(read) is type(value) and not isinstance(value, (Growable, Union)):
+        return _same_elements(read, value)
+    return value is read and read is not None
+
+
+def _same_elements(a: Any, b: Any) -> bool:
+    if isinstance(a, set):
+        return bool(a == b)
+    if len(a) != len(b):
+        return False
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(x is y for x, y in zip(a.values(), b.values(), strict=True))
+    return all(x is y for x, y in zip(a, b, strict=True))
+
+
+def _located(session: Session, place: Place) -> Recipe:
+    source = session.source_of(place.owner)
+    return lambda build: place.on(source.fetch(build.args))
+
+
+def order_effects(session: Session, graph: Any) -> bool:
+    """Chain everything in a finished graph that has an effect, in program order; whether Python is called in it."""
+    operations = graph.get_operations()
+    host = any(op.type in HOST_OPS or (id(graph), op.name) in session.host_ops for op in operations)
+    if not host:
+        return False
+    last = None
+    for op in operations:
+        if _has_effect(op):
+            if last is not None:
+                add_control_input(op, last)
+            last = op
+    return True
+
+
+def _has_effect(op: tf.Operation) -> bool:
+    if op.type in CALLS:
+        return True
+    return bool(op.op_def.is_stateful) and op.type not in QUIET_STATEFUL and "Random" not in op.type

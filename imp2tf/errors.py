@@ -1,0 +1,175 @@
+"""Every problem imp2tf can report, as a class: a code, a cause, a hint, and the user's line.
+
+What cannot be put in a graph is a `ConversionError`. While a function is being traced it travels inside
+`Fallback`, which is a `BaseException` so that neither the user's ``except Exception`` nor a library's handler
+can swallow it; the dispatcher unpacks it, runs the call as plain Python and counts the reason, or raises the
+error itself under ``fullgraph=True``.
+"""
+from __future__ import annotations
+
+import dataclasses
+import types
+from typing import NoReturn
+
+__all__ = [
+    "Contents", "ConversionError", "DivergenceError", "Fallback", "ForeignCall", "GraphRefused", "Location", "LostValue",
+    "NeedsValue", "NoFixpoint", "NoSource", "RaisesUnderTry", "RecompileLimit", "SeveralKinds", "TraceFailed",
+    "UnsupportedSyntax", "fall_back", "user_location",
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class Location:
+    """A place in the user's program: file, line and the name of the function."""
+
+    filename: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{self.filename}:{self.line}, in {self.function}"
+
+
+class ConversionError(Exception):
+    """A function, or a part of it, cannot be turned into a graph."""
+
+    code = "I2T000"
+    hint = "run it as plain Python with @imp2tf.disable, or rewrite the line"
+
+    def __init__(self, reason: str, *, hint: str | None = None, location: Location | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.location = location
+        if hint is not None:
+            self.hint = hint
+
+    def __str__(self) -> str:
+        where = f" [{self.location}]" if self.location else ""
+        return f"{self.code}: {self.reason}{where} (hint: {self.hint})"
+
+
+class ForeignCall(ConversionError):
+    """A Python call whose effects or result cannot be put in a graph."""
+
+    code = "I2T101"
+    hint = "move the call out of the converted function, or use a TensorFlow operation instead"
+
+
+class NeedsValue(ConversionError):
+    """Python needs the value of something that is known only when the graph runs."""
+
+    code = "I2T102"
+    hint = "keep the value a tensor, or pass it in as a Python argument"
+
+
+class SeveralKinds(ConversionError):
+    """A value that may be of several kinds is used where one kind is needed."""
+
+    code = "I2T103"
+    hint = "give the name a value of one kind on every path"
+
+
+class NoFixpoint(ConversionError):
+    """A loop changes the kind of its state on every turn."""
+
+    code = "I2T104"
+    hint = "give loop variables one kind of value from the first turn on"
+
+
+class UnsupportedSyntax(ConversionError):
+    """A piece of syntax that runs as Python."""
+
+    code = "I2T105"
+    hint = "generators, coroutines and exec run as Python; move tensor code into a function of its own"
+
+
+class LostValue(ConversionError):
+    """An object made anew in a branch or loop is used after it."""
+
+    code = "I2T106"
+    hint = "make the object before the branch or loop, or use it only inside"
+
+
+class NoSource(ConversionError):
+    """The source of a function is not to be had."""
+
+    code = "I2T107"
+    hint = "define the function in a file, or in a notebook cell"
+
+
+class RecompileLimit(ConversionError):
+    """A function was traced too often for ever-new Python values."""
+
+    code = "I2T108"
+    hint = "pass values that change as tensors, or raise recompile_limit"
+
+
+class TraceFailed(ConversionError):
+    """Tracing the function raised an error that plain Python may not raise."""
+
+    code = "I2T109"
+    hint = "the call runs as Python; the cause is chained to this error"
+
+
+class RaisesUnderTry(ConversionError):
+    """An exception that depends on a tensor may be raised by a callee under try or with."""
+
+    code = "I2T110"
+    hint = "raise in the try body itself, or test before calling"
+
+
+class Contents(ConversionError):
+    """An operation on a container whose contents are known only at run time."""
+
+    code = "I2T111"
+    hint = "keep the container's keys and length independent of tensors"
+
+
+class GraphRefused(ConversionError):
+    """TensorFlow refused an operation in the graph that it accepts eagerly."""
+
+    code = "I2T112"
+    hint = "the call runs as Python"
+
+
+class DivergenceError(ConversionError):
+    """Graph and eager execution of one call gave different results."""
+
+    code = "I2T201"
+    hint = "please report this with the program: the eager result is the right one"
+
+
+class Fallback(BaseException):
+    """Carries a ConversionError from the place that met it to the dispatcher."""
+
+    def __init__(self, error: ConversionError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def fall_back(kind: type[ConversionError], reason: str, cause: BaseException | None = None) -> NoReturn:
+    """Give up on the graph: raises `Fallback` with an error of this kind."""
+    raise Fallback(kind(reason)) from cause
+
+
+_LIBRARY_PARTS = ("/imp2tf/", "/site-packages/", "/lib/python3", "<frozen")
+
+
+def is_library_file(filename: str) -> bool:
+    """Whether a file belongs to Python, an installed package or imp2tf itself, not to the user's program."""
+    return filename.startswith(("<frozen", _OWN_FOLDER, _CONVERTERS_FOLDER)) or any(p in filename for p in _LIBRARY_PARTS[1:3])
+
+
+_OWN_FOLDER = __file__.rpartition("/")[0] + "/"
+_CONVERTERS_FOLDER = _OWN_FOLDER.removesuffix("imp2tf/") + "converters/"
+
+
+def user_location(tb: types.TracebackType | None) -> Location | None:
+    """The innermost line of the user's program in a traceback."""
+    found = None
+    while tb is not None:
+        code = tb.tb_frame.f_code
+        if not is_library_file(code.co_filename):
+            found = Location(code.co_filename, tb.tb_lineno, code.co_name)
+        tb = tb.tb_next
+    return found

@@ -1,0 +1,108 @@
+"""The program's own exceptions, while tracing and after the run.
+
+Three sorts meet a trace and must not be mixed. What the program raises travels as `ProgramRaise`. An operation that refuses
+its arguments is run again at run time, eagerly, on the real arguments, so that class and text are eager's. What imp2tf
+itself cannot do is a `Fallback`.
+"""
+from __future__ import annotations
+
+import re
+import sys
+import types
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from imp2tf.errors import GraphRefused, is_library_file
+from imp2tf.session import Session
+
+__all__ = ["ProgramRaise", "rebuilder", "raise_from_user_code", "user_frames"]
+
+Frame = tuple[str, int, str]
+
+
+class ProgramRaise(BaseException):
+    """Carries an exception of the program through a trace, past every handler but the program's own.
+
+    `retry` is set when an operation refused its arguments: the call that raises eager's error when it is run.
+    """
+
+    def __init__(self, error: BaseException, retry: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None) -> None:
+        super().__init__(error)
+        self.error = error
+        self.retry = retry
+        self.frames = user_frames()
+
+
+TRACE_BOUNDARIES: set[types.CodeType] = set()  # functions that start a trace; what called them is not part of it
+GENERATED_BLOCK = re.compile(r"_(then|else|body|rest|try|except|finally|with|test|target|comp|lambda)_\d+$")
+
+
+def user_frames() -> list[Frame]:
+    """The user's lines that run in this trace, outermost first, each function once.
+
+    A block of a control statement is a function of its own in the converted code; here it counts as part of the
+    function that holds it.
+    """
+    frames: list[Frame] = []
+    frame: types.FrameType | None = sys._getframe(1)
+    line = None
+    while frame is not None and frame.f_code not in TRACE_BOUNDARIES:
+        code = frame.f_code
+        if not is_library_file(code.co_filename):
+            line = line or frame.f_lineno
+            if not GENERATED_BLOCK.match(code.co_name):
+                frames.append((code.co_filename, line, code.co_name))
+                line = None
+        frame = frame.f_back
+    return frames[::-1]
+
+
+def rebuilder(session: Session, raised: ProgramRaise) -> tuple[Callable[..., BaseException], list[Any]]:
+    """A function that makes the exception at run time, and the values of the trace that it needs."""
+    frames = raised.frames
+    if raised.retry is not None:
+        function, args, kwargs = raised.retry
+        names = tuple(kwargs)
+
+        def retry(*values: Any) -> BaseException:
+            positional = len(values) - len(names)
+            try:
+                function(*values[:positional], **dict(zip(names, values[positional:], strict=True)))
+            except Exception as error:  # the operation's own error is what we are after
+                return _located(error, frames)
+            return GraphRefused(f"{function} is refused in a graph, but not eagerly")
+
+        return retry, [*args, *kwargs.values()]
+
+    return lambda error: _located(error, frames), [raised.error]
+
+
+def _located(error: BaseException, frames: list[Frame]) -> BaseException:
+    error.__traceback__ = None
+    try:
+        error.__imp2tf_frames__ = frames  # type: ignore[attr-defined]
+    except AttributeError:  # an exception class with __slots__: it is raised without the user's frames
+        return error
+    return error
+
+
+def raise_from_user_code(error: BaseException) -> NoReturn:
+    """Raise an exception so that its traceback shows the user's lines that raised it while tracing."""
+    frames: list[Frame] = getattr(error, "__imp2tf_frames__", [])
+    if hasattr(error, "__imp2tf_frames__"):
+        del error.__imp2tf_frames__
+    _raise_through(error, frames)
+
+
+def _raise_through(error: BaseException, frames: list[Frame]) -> NoReturn:
+    if not frames:
+        raise error
+    filename, line, name = frames[0]
+    source = "\n" * (line - 1) + "_raise(_error, _frames)"
+    code = compile(source, filename, "exec").replace(co_name=name)
+    if sys.version_info >= (3, 11):
+        code = code.replace(co_qualname=name)
+    exec(code, {"_raise": _raise_through, "_error": error, "_frames": frames[1:]})
+    raise AssertionError("unreachable")
+
+

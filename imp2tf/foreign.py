@@ -1,0 +1,324 @@
+"""Calls of library code from a trace: what may run, how arguments are lowered, what comes back."""
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tensorflow as tf
+
+from imp2tf.arithmetic import as_tensor, holds_runtime, run_operation
+from imp2tf.errors import Contents, ForeignCall, GraphRefused, NeedsValue, fall_back
+from imp2tf.growable import growable_length
+from imp2tf.heap import contents, is_container, is_user_function
+from imp2tf.purity import is_numpy_function, is_pure, is_tensorflow
+from imp2tf.region import stop_if
+from imp2tf.session import current
+from imp2tf.specs import Dense, Number
+from imp2tf.values import Deferred, Growable, PyNumber, Union
+
+__all__ = ["call_deferred", "call_foreign", "construct", "lowered", "materialized", "method_of_deferred", "numpy_value"]
+
+Callback = Callable[[Any], Any]
+HOST_RUN = (tf.py_function, tf.numpy_function, tf.compat.v1.py_func)
+
+
+def numpy_value(tensor: Any) -> Any:
+    """``tensor.numpy()``, once the run has given the tensor."""
+    return tensor.numpy()
+
+
+def call_foreign(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], callback: Callback) -> Any:
+    """Call library code; a call whose effects cannot be put in the graph falls back."""
+    if is_numpy_function(function) and any(holds_runtime(materialized(value)) for value in (*args, *kwargs.values())):
+        return Deferred(function, [materialized(value) for value in args], {name: materialized(value) for name, value in kwargs.items()})
+    if is_tensorflow(function):
+        return _call_tensorflow(function, args, kwargs, callback)
+    if not is_pure(function):
+        fall_back(ForeignCall, f"{_name(function)} may have effects outside the graph")
+    return _call_pure(function, args, kwargs, callback)
+
+
+def _name(function: Any) -> str:
+    name = getattr(function, "__qualname__", None) or type(function).__qualname__
+    module = getattr(function, "__module__", None)
+    return f"{module}.{name}" if isinstance(module, str) and module != "builtins" else str(name)
+
+
+def _call_pure(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], callback: Callback) -> Any:
+    plain_args = [callback(materialized(value)) for value in args]
+    plain_kwargs = {name: callback(materialized(value)) for name, value in kwargs.items()}
+    for value in (*plain_args, *plain_kwargs.values()):
+        if isinstance(value, (Deferred, PyNumber)):
+            return Deferred(function, plain_args, plain_kwargs) if _gives_text(function) else _needs_value(function)
+    return adopted(run_operation(function, *plain_args, **plain_kwargs))
+
+
+def _gives_text(function: Any) -> bool:
+    return isinstance(getattr(function, "__self__", None), (str, bytes))
+
+
+def _needs_value(function: Any) -> Any:
+    return fall_back(NeedsValue, f"{_name(function)} needs the value of something known at run time only")
+
+
+def _call_tensorflow(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], callback: Callback) -> Any:
+    if function in HOST_RUN:
+        return adopted(run_operation(function, *args, **kwargs))
+    lowered_args = [callback(lowered(value)) for value in args]
+    lowered_kwargs = {name: callback(lowered(value)) for name, value in kwargs.items()}
+    if any(isinstance(value, StackedList) for value in (*lowered_args, *lowered_kwargs.values())):
+        return _call_with_list(function, lowered_args, lowered_kwargs)
+    numbers = any(isinstance(value, PyNumber) for value in (*lowered_args, *lowered_kwargs.values()))
+    with keras_calls(function, callback):
+        if not numbers:
+            return adopted(run_operation(function, *lowered_args, **lowered_kwargs))
+        return adopted(_call_with_numbers(function, lowered_args, lowered_kwargs))
+
+
+def _call_with_numbers(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Run-time numbers take the dtype TensorFlow gives them; where it refuses that, the dtype of the tensors beside them."""
+    try:
+        return function(*args, **kwargs)
+    except (TypeError, ValueError):
+        dtypes = [value.dtype for value in (*args, *kwargs.values()) if isinstance(value, (tf.Tensor, tf.Variable))]
+        dtype = next((one for one in dtypes if one.is_floating or one.is_complex), dtypes[0] if dtypes else None)
+        typed = [_typed(value, dtype) for value in args]
+        return run_operation(function, *typed, **{name: _typed(value, dtype) for name, value in kwargs.items()})
+
+
+def _typed(value: Any, dtype: tf.DType | None) -> Any:
+    if not isinstance(value, PyNumber):
+        return value
+    if dtype is None or value.kind == "bool" or (value.kind == "float" and not dtype.is_floating):
+        return as_tensor(value)
+    return tf.cast(value.tensor, dtype)
+
+
+# ------------------------------------------------------------------------------------------------ arguments
+def lowered(value: Any, inside: bool = False) -> Any:
+    """A value as TensorFlow can take it: containers by their contents, run-time numbers inside them as tensors."""
+    if isinstance(value, PyNumber):
+        return as_tensor(value) if inside else value
+    if isinstance(value, (Deferred, Union)):
+        fall_back(NeedsValue, f"TensorFlow is given {value!r}")
+    if is_container(value):
+        return _lowered_container(value, inside)
+    if type(value) is tuple or isinstance(value, tuple):
+        items = [lowered(item, inside=True) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, slice):
+        return slice(*[lowered(part, inside=True) for part in (value.start, value.stop, value.step)])
+    return value
+
+
+def _lowered_container(value: Any, inside: bool) -> Any:
+    found = contents(value)
+    if isinstance(found, Growable):
+        return _stacked(found, inside)
+    if isinstance(found, Union):
+        fall_back(Contents, "TensorFlow is given a container of unknown contents")
+    if isinstance(found, dict):
+        return _same_mapping(value, {key: lowered(item, inside=True) for key, item in found.items()})
+    if isinstance(found, set):
+        return found
+    return [lowered(item, inside=True) for item in found]
+
+
+def _same_mapping(like: Any, items: dict[Any, Any]) -> Any:
+    return items if type(like) is dict or not hasattr(type(like), "fromkeys") else _rebuilt_mapping(like, items)
+
+
+def _rebuilt_mapping(like: Any, items: dict[Any, Any]) -> Any:
+    made = like.copy()
+    made.clear()
+    made.update(items)
+    return made
+
+
+def _stacked(found: Growable, inside: bool) -> Any:
+    """A list of run-time length, for functions that take a list or the tensor of its elements alike."""
+    element = found.element
+    if not isinstance(element, (Dense, Number)):
+        fall_back(Contents, "TensorFlow is given a list of run-time length whose elements are no tensors of one dtype")
+    if inside:
+        fall_back(Contents, "TensorFlow is given a list of run-time length inside another container")
+    return StackedList(found)
+
+
+class StackedList:
+    """Marks a growable list among the lowered arguments; only functions that know it may take it."""
+
+    def __init__(self, found: Growable) -> None:
+        self.found = found
+
+    def stack(self) -> tf.Tensor:
+        """All elements as one tensor."""
+        (dtype, shape), = self.found.element.components()
+        known = shape.as_list() if shape.is_fully_defined() else -1
+        stacked = tf.raw_ops.TensorListStack(input_handle=self.found.handles[1], element_shape=known, element_dtype=dtype)
+        if shape.rank is not None:
+            stacked.set_shape([None, *shape.as_list()])
+        return stacked
+
+
+TAKES_STACKED = (tf.convert_to_tensor, tf.reduce_sum, tf.reduce_mean, tf.reduce_max, tf.reduce_min, tf.reduce_prod, tf.cast, tf.shape,
+                 tf.reduce_any, tf.reduce_all, tf.identity, tf.sort, tf.argmax, tf.argmin, tf.cumsum, tf.reverse, tf.squeeze, tf.size)
+
+
+def _call_with_list(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Call a TensorFlow function on a list of run-time length, by the tensor of its elements."""
+    grown = next((value for value in args[:1] if isinstance(value, StackedList)), None)
+    rest = (*args[1:], *kwargs.values())
+    if grown is None or any(isinstance(value, StackedList) for value in rest):
+        fall_back(Contents, f"{_name(function)} is given a list of run-time length")
+    _stop_if_refused_empty(function, grown, args[1:], kwargs)
+    stacked = grown.stack()
+    if function is tf.add_n and not rest:
+        return tf.reduce_sum(stacked, 0)
+    if function is tf.stack:
+        return _stack(stacked, *args[1:], **kwargs)
+    if function in TAKES_STACKED:
+        return run_operation(function, stacked, *args[1:], **kwargs)
+    if function is tf.concat and rest and stacked.shape.rank is not None and stacked.shape[1:].is_fully_defined():
+        return run_operation(_concat, stacked, *args[1:], **kwargs)
+    return fall_back(Contents, f"{_name(function)} is given a list of run-time length")
+
+
+def _stack(stacked: tf.Tensor, axis: int = 0, name: str | None = None) -> tf.Tensor:
+    del name
+    if axis == 0:
+        return stacked
+    rank = stacked.shape.rank
+    if rank is None:
+        fall_back(Contents, "tf.stack of a list of run-time length along another axis")
+    moved = list(range(1, rank))
+    moved.insert(axis if axis >= 0 else axis + rank, 0)
+    return tf.transpose(stacked, moved)
+
+
+def _concat(stacked: tf.Tensor, axis: int, name: str | None = None) -> tf.Tensor:
+    del name
+    if axis not in (0, -stacked.shape.rank + 1):
+        fall_back(Contents, "tf.concat of a list of run-time length along another axis")
+    return tf.reshape(stacked, [-1, *stacked.shape[2:].as_list()])
+
+
+def _stop_if_refused_empty(function: Any, grown: StackedList, args: list[Any], kwargs: dict[str, Any]) -> None:
+    """Where the list is empty, the run raises what the function raises eagerly on an empty list."""
+    with tf.init_scope():
+        try:
+            function([], *args, **kwargs)
+        except (ValueError, TypeError, tf.errors.OpError) as error:
+            refusal: Exception | None = error
+        else:
+            refusal = None
+    empty = tf.equal(growable_length(grown.found), 0)
+    if refusal is not None:
+        stop_if(empty, refusal)
+    elif function not in (tf.stack, tf.add_n):
+        stop_if(empty, GraphRefused(f"{_name(function)} of a list that is empty at run time"))
+
+
+def materialized(value: Any) -> Any:
+    """A value with its containers as plain Python objects that hold what the program sees."""
+    if is_container(value):
+        found = contents(value)
+        if isinstance(found, (Growable, Union)):
+            fall_back(Contents, "library code needs the contents of a container of run-time length")
+        if isinstance(found, dict):
+            return _same_mapping(value, {key: materialized(item) for key, item in found.items()})
+        if isinstance(found, set):
+            return found
+        items = [materialized(item) for item in found]
+        return items if isinstance(value, list) else type(value)(items, value.maxlen)
+    if isinstance(value, tuple) and value:
+        items = [materialized(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple.__new__(type(value), items)
+    return value
+
+
+def adopted(value: Any, level: int = 0) -> Any:
+    """A result of library code: containers and objects in it were made by this trace."""
+    session = current()
+    if level > 6 or session.is_born(value) or id(value) in session.sources:
+        return value
+    if is_container(value):
+        session.born(value)
+        for item in value.values() if isinstance(value, dict) else value:
+            adopted(item, level + 1)
+    elif isinstance(value, tuple):
+        for item in value:
+            adopted(item, level + 1)
+    elif level == 0 and _is_fresh_object(value):
+        session.born(value)
+    return value
+
+
+def _is_fresh_object(value: Any) -> bool:
+    if isinstance(value, (tf.Tensor, tf.Variable, types.FunctionType, types.MethodType, type, types.ModuleType, str, bytes, int, float)):
+        return False
+    return hasattr(value, "__dict__") or hasattr(value, "__next__")
+
+
+# ------------------------------------------------------------------------------------------------ classes
+def construct(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any], callback: Callback) -> Any:
+    """``cls(*args, **kwargs)`` for a class whose ``__init__`` is not the user's own Python."""
+    if is_tensorflow(cls):
+        return _call_tensorflow(cls, args, kwargs, callback)
+    if is_pure(cls) or dataclasses.is_dataclass(cls) or _is_plain_class(cls):
+        made = cls(*args, **kwargs) if _keeps_values(cls) else run_operation(cls, *map(materialized, args), **kwargs)
+        adopted(made)
+        if dataclasses.is_dataclass(cls):
+            for field in vars(made).values():
+                adopted(field)
+        return made
+    return fall_back(ForeignCall, f"{cls.__qualname__}() may have effects outside the graph")
+
+
+def _keeps_values(cls: type) -> bool:
+    return issubclass(cls, (tuple, BaseException)) or dataclasses.is_dataclass(cls)
+
+
+def _is_plain_class(cls: type) -> bool:
+    """A class without any construction code of its own."""
+    return cls.__init__ is object.__init__ and cls.__new__ is object.__new__ and type(cls) is type  # type: ignore[misc]
+
+
+# ------------------------------------------------------------------------------------------------ values known after the run
+def method_of_deferred(value: Deferred, name: str) -> Deferred:
+    """``value.name`` where the value is known after the run."""
+    if name in ("fill", "itemset", "partition", "put", "resize", "setfield", "setflags", "sort", "tofile", "byteswap", "append"):
+        fall_back(NeedsValue, f".{name}() of a value that is known after the run")
+    return Deferred(getattr, (value, name))
+
+
+def call_deferred(function: Deferred, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Deferred:
+    """Call a method of a value that is known after the run."""
+    if function.function is not getattr:
+        fall_back(NeedsValue, "a function that is known after the run is called")
+    owner, name = function.args
+    return Deferred(_call_method, (owner, name, *map(materialized, args)), {key: materialized(value) for key, value in kwargs.items()})
+
+
+def _call_method(owner: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    return getattr(owner, name)(*args, **kwargs)
+
+
+# ------------------------------------------------------------------------------------------------ Keras
+@contextlib.contextmanager
+def keras_calls(function: Any, callback: Callback) -> Iterator[None]:
+    """While a Keras layer is called, the ``call`` methods of the user's layers inside it are converted ones."""
+    owner = getattr(function, "__self__", function)
+    flatten = getattr(owner, "_flatten_layers", None)
+    layers = [layer for layer in flatten() if is_user_function(type(layer).call)] if callable(flatten) and hasattr(owner, "built") else []
+    for layer in layers:
+        layer.__dict__["call"] = callback(types.MethodType(type(layer).call, layer))
+    try:
+        yield
+    finally:
+        for layer in layers:
+            layer.__dict__.pop("call", None)
+

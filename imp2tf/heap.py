@@ -1,0 +1,263 @@
+"""Reading the Python heap from inside a trace.
+
+What a trace reads is either an input of the graph (tensors, and Python numbers that vary) or a constant that a
+guard watches. Objects are handed on by reference; their attributes and elements are read when the program does.
+"""
+from __future__ import annotations
+
+import collections
+import enum
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from imp2tf.errors import is_library_file
+from imp2tf.places import Argument, Contents, Item, Keys, Length, Member, Pinned, Place, Source, Tail
+from imp2tf.session import NOT_STORED, Session, current
+from imp2tf.tf_compat import EagerTensor, capture_at_call_time
+from imp2tf.values import NUMBER_DTYPES, PyNumber
+
+__all__ = [
+    "contents", "is_container", "is_unread", "is_user_function", "length", "lift", "old_value", "read", "set_contents", "view",
+]
+
+LITERALS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range)
+BY_IDENTITY = (type, types.ModuleType, types.BuiltinFunctionType, tf.DType, np.ufunc, enum.Enum)
+CONTAINERS = (list, dict, set, collections.deque)
+
+
+def is_user_function(value: object) -> bool:
+    """Whether `value` is a Python function of the user's program."""
+    return isinstance(value, types.FunctionType) and not is_library_file(value.__code__.co_filename)
+
+
+def view(place: Place) -> Any:
+    """The value of a place as the program sees it now, inside the trace."""
+    session = current()
+    raw = session.raw(place)
+    if raw is not NOT_STORED:
+        return raw
+    return place.read() if session.is_born(place.owner) else read(place)
+
+
+def read(place: Place) -> Any:
+    """The value that a place had when the call began, as a guarded constant or an input of the graph."""
+    session = current()
+    if place not in session.reads:
+        session.reads[place] = lift(session, place.read(), session.source_of_place(place))
+    return session.reads[place]
+
+
+def old_value(place: Place) -> Any:
+    """What a region that did not write `place` leaves there: its value before the region."""
+    if isinstance(place, Contents):
+        return contents(place.owner)
+    return view(place)
+
+
+# ------------------------------------------------------------------------------------------------ lifting
+def lift(session: Session, value: Any, source: Source) -> Any:
+    """Bring a value of the heap into the trace."""
+    if isinstance(value, EagerTensor):
+        return _tensor_input(session, value, source)
+    if isinstance(value, LITERALS) and type(value) in LITERALS:
+        return _literal(session, value, source)
+    if isinstance(value, tuple):
+        return _tuple(session, value, source)
+    if isinstance(value, tf.__internal__.CompositeTensor) and not isinstance(value, tf.Variable):
+        return _composite_input(session, value, source)
+    if isinstance(value, np.generic):
+        session.guard(source, "equal", value)
+        return value
+    if isinstance(value, np.ndarray):
+        session.guard(source, "array", value.copy())
+        return value.copy()
+    if isinstance(value, (frozenset, tf.TensorShape)):
+        session.guard(source, "equal", value)
+        return value
+    return _reference(session, value, source)
+
+
+def _tensor_input(session: Session, value: Any, source: Source) -> tf.Tensor:
+    shape = session.relaxations.shapes.get(source, value.shape)
+    session.guard(source, "tensor", tf.TensorSpec(shape, value.dtype))
+    placeholder = _input(session, source, tf.TensorSpec(shape, value.dtype), lambda found: found)
+    session.origins[id(placeholder)] = source
+    session.kept.append(placeholder)
+    return placeholder
+
+
+def _input(session: Session, source: Source, spec: tf.TypeSpec, convert: Callable[[Any], Any], part: int = 0) -> Any:
+    """A graph input that is fetched anew at each call; `part` tells the inputs of one source apart."""
+    run = session.run
+
+    def fetch() -> Any:
+        return convert(source.fetch(run.args))
+
+    return capture_at_call_time(session.graph, fetch, spec, key=(source, part))
+
+
+def _composite_input(session: Session, value: Any, source: Source) -> Any:
+    """A ragged or sparse tensor: an input for each of its components."""
+    spec = value._type_spec
+    session.guard(source, "composite", spec)
+    flat = [
+        _input(session, source, tf.TensorSpec(part.shape, part.dtype), _component(i), part=i)
+        for i, part in enumerate(tf.nest.flatten(value, expand_composites=True))
+    ]
+    lifted = tf.nest.pack_sequence_as(value, flat, expand_composites=True)
+    session.origins[id(lifted)] = source
+    session.kept.append(lifted)
+    return lifted
+
+
+def _component(index: int) -> Callable[[Any], Any]:
+    def convert(found: Any) -> Any:
+        return tf.nest.flatten(found, expand_composites=True)[index]
+
+    return convert
+
+
+def _literal(session: Session, value: Any, source: Source) -> Any:
+    kind = type(value)
+    if kind in (int, float) and session.relaxations.number(source):
+        dtype = NUMBER_DTYPES[kind.__name__]
+        session.guard(source, "type", kind)
+        tensor = _input(session, source, tf.TensorSpec([], dtype), lambda found: tf.constant(found, dtype))
+        return PyNumber(kind.__name__, tensor)
+    session.guard(source, "literal", value)
+    return value
+
+
+def _tuple(session: Session, value: Any, source: Source) -> Any:
+    session.guard(source, "type", type(value))
+    session.guard(Length(source), "literal", len(value))
+    items = [lift(session, item, Item(source, i)) for i, item in enumerate(value)]
+    lifted = type(value)(*items) if hasattr(value, "_fields") else tuple.__new__(type(value), items)
+    session.origins[id(lifted)] = source
+    session.kept.append(lifted)
+    return lifted
+
+
+def _is_argument(source: Source) -> bool:
+    while not isinstance(source, (Argument, Pinned)):
+        source = source.parent  # type: ignore[attr-defined]
+    return isinstance(source, Argument)
+
+
+def _reference(session: Session, value: Any, source: Source) -> Any:
+    """An object handed on by reference: known by identity, or by its class if it comes with the arguments."""
+    known = session.sources.get(id(value))
+    if known is not None:
+        if known != source:
+            session.guard(source, "same", known)
+        return value
+    if not _is_argument(source) or isinstance(value, (*BY_IDENTITY, tf.Variable, tf.Module)) or _is_library_object(value):
+        session.guard(source, "identity", value)
+        session.sources[id(value)] = Pinned(value)
+    elif isinstance(value, types.MethodType):
+        session.guard(source, "type", type(value))
+        session.guard(Member(source, "__func__"), "identity", value.__func__)
+        lift(session, value.__self__, Member(source, "__self__"))
+        session.sources[id(value)] = source
+    elif isinstance(value, types.FunctionType):
+        _function(session, value, source)
+    else:
+        session.guard(source, "type", type(value))
+        session.sources[id(value)] = source
+    session.kept.append(value)
+    return value
+
+
+def _is_library_object(value: object) -> bool:
+    return type(value).__module__.partition(".")[0] in ("keras", "tensorflow", "numpy")
+
+
+def _function(session: Session, value: types.FunctionType, source: Source) -> None:
+    """A function that comes as an argument: its code counts, and its cells are read on the way of the argument."""
+    session.sources[id(value)] = source
+    if not is_user_function(value) or value.__defaults__ or value.__kwdefaults__:
+        session.guard(source, "identity", value)
+        session.sources[id(value)] = Pinned(value)
+        return
+    session.guard(source, "type", type(value))
+    session.guard(Member(source, "__code__"), "identity", value.__code__)
+    for i, cell in enumerate(value.__closure__ or ()):
+        if id(cell) not in session.sources:
+            session.sources[id(cell)] = Item(Member(source, "__closure__"), i)
+            session.kept.append(cell)
+
+
+# ------------------------------------------------------------------------------------------------ containers
+def contents(container: Any) -> Any:
+    """The elements of a list, deque, dict or set as the program sees them: list, dict, set or `Growable`.
+
+    Reading the elements of a container that existed before the call guards its length or keys.
+    """
+    session, place = current(), Contents(container)
+    raw = session.raw(place)
+    if raw is not NOT_STORED:
+        return raw
+    if session.is_born(container):
+        return place.read()
+    base = _outer_contents(session, container, place)
+    tail = session.raw(Tail(container))
+    if tail is NOT_STORED or (isinstance(tail, list) and not tail):
+        return base
+    whole = _joined(base, tail)
+    session.write(place, whole)
+    session.write(Tail(container), [])
+    return whole
+
+
+def _joined(base: list[Any], tail: Any) -> Any:
+    """The elements of a list followed by what was appended to it."""
+    if isinstance(tail, list):
+        return base + tail
+    return current().run.prepend(base, tail)
+
+
+def _outer_contents(session: Session, container: Any, place: Contents) -> Any:
+    if place not in session.reads:
+        source = session.source_of(container)
+        session.reads[place] = _lift_elements(session, container, source)
+    found = session.reads[place]
+    return found.copy()
+
+
+def _lift_elements(session: Session, container: Any, source: Source) -> Any:
+    if isinstance(container, dict):
+        session.guard(Keys(source), "keys", tuple(container))
+        return {key: lift(session, value, Item(source, key)) for key, value in container.items()}
+    if isinstance(container, set):
+        session.guard(source, "set", frozenset(container))
+        return set(container)
+    session.relaxations.constant.add(Length(source))
+    session.guard(Length(source), "literal", len(container))
+    return [lift(session, value, Item(source, i)) for i, value in enumerate(container)]
+
+
+def is_unread(container: Any) -> bool:
+    """Whether nobody has read the elements of a list that existed before the call."""
+    session, place = current(), Contents(container)
+    return not session.is_born(container) and place not in session.reads and not session.is_written(place)
+
+
+def length(container: Any) -> Any:
+    """``len`` of a container that existed before the call and whose elements nobody has read: guarded, then an input."""
+    session = current()
+    source = Length(session.source_of(container))
+    return _literal(session, len(container), source)
+
+
+def set_contents(container: Any, value: Any) -> None:
+    """Replace all elements of a container."""
+    current().write(Contents(container), value)
+
+
+def is_container(value: object) -> bool:
+    """Whether `value` is a mutable container whose elements the journal keeps."""
+    return isinstance(value, CONTAINERS)

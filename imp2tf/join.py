@@ -1,0 +1,199 @@
+"""The lattice: what a name may be where paths meet.
+
+`describe` says how one value is carried, `join` what covers two. Joining never promotes a dtype and never turns an
+int into a float: a loop of zero turns must give back what it began with, so a `OneOf` keeps both.
+"""
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from imp2tf.growable import GrowableList
+from imp2tf.session import current
+from imp2tf.snapshots import Snapshot, freeze, is_record
+from imp2tf.specs import (
+    BOTTOM, Composite, ConstSet, Constant, DeferredSpec, Dense, Items, Mapping, Number, OneOf, Record, Spec, same_constant,
+)
+from imp2tf.values import DEAD, Deferred, Growable, PyNumber, Union, number_kind
+
+__all__ = ["describe", "is_bottom", "join", "join_all", "settled"]
+
+
+def is_bottom(spec: Spec) -> bool:
+    """Whether no path gives a value."""
+    return isinstance(spec, Constant) and spec.value is DEAD
+
+
+def describe(value: Any) -> Spec:
+    """How a frozen value is carried when it is not the same constant everywhere."""
+    kind = number_kind(value)
+    if kind is not None:
+        return Number(kind)
+    if isinstance(value, tf.Tensor):
+        return Dense(value.dtype, value.shape)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return Constant(value)
+    if isinstance(value, Snapshot):
+        return _describe_snapshot(value)
+    if isinstance(value, tuple) and value:
+        return Items(value, [settled(Constant(item)) for item in value])
+    if isinstance(value, Union):
+        return _one_of([settled(Constant(one)) for one in value.alternatives])
+    if isinstance(value, Growable):
+        return GrowableList(value.element)
+    if isinstance(value, Deferred):
+        parts = [settled(Constant(part)) for part in (*value.args, *value.kwargs.values())]
+        return DeferredSpec(value.function, tuple(value.kwargs), parts)
+    if isinstance(value, tf.__internal__.CompositeTensor) and not isinstance(value, tf.Variable):
+        return Composite(value._type_spec)
+    return Constant(value)
+
+
+OneOf.describe = staticmethod(describe)  # type: ignore[method-assign]
+
+
+def _describe_snapshot(snapshot: Snapshot) -> Spec:
+    elements, value = snapshot.elements, snapshot.value
+    if elements is None:
+        return Constant(snapshot)
+    if isinstance(elements, Growable):
+        return GrowableList(elements.element)
+    if isinstance(elements, Union):
+        return _one_of([_describe_snapshot(Snapshot(value, one, inner=True)) for one in elements.alternatives])
+    if isinstance(elements, list):
+        return Items(value, [settled(Constant(item)) for item in elements])
+    if isinstance(elements, set):
+        return ConstSet(elements)
+    parts = [settled(Constant(item)) for item in elements.values()]
+    if isinstance(value, dict):
+        return Mapping(value, tuple(elements), parts)
+    args = [settled(Constant(freeze(arg))) for arg in getattr(value, "args", ())] if isinstance(value, BaseException) else ()
+    return Record(type(value), tuple(elements), parts, args)
+
+
+def settled(spec: Spec) -> Spec:
+    """A constant, unless the value belongs to the region and must be carried out of it."""
+    if not isinstance(spec, Constant):
+        return spec
+    value = spec.value
+    if isinstance(value, Snapshot):
+        return describe(value) if value.inner else spec
+    if isinstance(value, (tf.Tensor, PyNumber, Union, Growable, Deferred, tuple, tf.__internal__.CompositeTensor)):
+        return describe(value)
+    return spec
+
+
+def join_all(specs: list[Spec]) -> Spec:
+    """The spec that covers all of them."""
+    return functools.reduce(join, specs, BOTTOM)
+
+
+def join(a: Spec, b: Spec) -> Spec:
+    """The spec that covers both."""
+    if is_bottom(a):
+        return settled(b)
+    if is_bottom(b):
+        return settled(a)
+    if isinstance(a, Constant) and isinstance(b, Constant) and same_constant(a.value, b.value) and not _must_carry(a.value):
+        return a
+    if _is_outer_reference(a) or _is_outer_reference(b):
+        return _unite(settled(a), settled(b))
+    a, b = _as_record(a, b), _as_record(b, a)
+    return _join_described(_general(a), _general(b))
+
+
+def _must_carry(value: Any) -> bool:
+    return isinstance(value, Snapshot) and value.inner
+
+
+def _general(spec: Spec) -> Spec:
+    return describe(spec.value) if isinstance(spec, Constant) else spec
+
+
+def _is_outer_reference(spec: Spec) -> bool:
+    return isinstance(spec, Constant) and isinstance(spec.value, Snapshot) and not spec.value.inner
+
+
+def _as_record(spec: Spec, other: Spec) -> Spec:
+    """The object that a loop was entered with, as a record, when its body puts a new one of its class in its place."""
+    if not isinstance(spec, Constant) or not current().is_born(spec.value) or not is_record(spec.value):
+        return spec
+    if isinstance(other, Record) or (isinstance(other, Constant) and isinstance(other.value, Snapshot)):
+        fields = {name: freeze(field) for name, field in spec.value.__dict__.items()}
+        return describe(Snapshot(spec.value, fields, inner=True))
+    return spec
+
+
+def _join_described(a: Spec, b: Spec) -> Spec:
+    if isinstance(a, Dense) and isinstance(b, Dense) and a.dtype == b.dtype:
+        return Dense(a.dtype, relaxed_shape(a.shape, b.shape))
+    if isinstance(a, Number) and isinstance(b, Number) and a.kind == b.kind:
+        return a
+    if isinstance(a, Composite) and isinstance(b, Composite):
+        return _join_composites(a, b)
+    if a.family() == b.family():
+        joined = _join_parts(a, b)
+        if joined is not None:
+            return joined
+    return _unite(a, b)
+
+
+def relaxed_shape(a: tf.TensorShape, b: tf.TensorShape) -> tf.TensorShape:
+    """The most specific shape that covers both."""
+    if a.rank is None or b.rank is None or a.rank != b.rank:
+        return tf.TensorShape(None)
+    return tf.TensorShape([x if x == y else None for x, y in zip(a.as_list(), b.as_list(), strict=True)])
+
+
+def _join_composites(a: Composite, b: Composite) -> Spec:
+    common = a.type_spec.most_specific_common_supertype([b.type_spec])
+    return _unite(a, b) if common is None else Composite(common)
+
+
+def _join_parts(a: Any, b: Any) -> Spec | None:
+    if isinstance(a, (Items, GrowableList)) and isinstance(b, (Items, GrowableList)) and a.family() == ("list",):
+        return _join_lists(a, b)
+    if type(a) is not type(b) or not hasattr(a, "parts") or len(a.parts) != len(b.parts):
+        return None
+    parts = [join(x, y) for x, y in zip(a.parts, b.parts, strict=True)]
+    if isinstance(a, Items):
+        return Items(a.like, parts)
+    if isinstance(a, Mapping):
+        return Mapping(a.like, a.keys, parts)
+    if isinstance(a, Record):
+        return Record(a.cls, a.names, parts[a.args:], parts[: a.args])
+    return DeferredSpec(a.function, a.names, parts) if isinstance(a, DeferredSpec) else None
+
+
+def _join_lists(a: Items | GrowableList, b: Items | GrowableList) -> Spec:
+    if isinstance(a, Items) and isinstance(b, Items) and len(a.parts) == len(b.parts):
+        return Items(a.like, [join(x, y) for x, y in zip(a.parts, b.parts, strict=True)])
+    elements = [part for side in (a, b) for part in (side.parts if isinstance(side, Items) else [side.element])]
+    return GrowableList(join_all([_general(element) for element in elements]))
+
+
+def _unite(a: Spec, b: Spec) -> Spec:
+    """A tagged alternative for each family."""
+    return _one_of([*_alternatives(a), *_alternatives(b)])
+
+
+def _alternatives(spec: Spec) -> list[Spec]:
+    return list(spec.parts) if isinstance(spec, OneOf) else [spec]
+
+
+def _one_of(specs: list[Spec]) -> Spec:
+    found: list[Spec] = []
+    for spec in specs:
+        spec = spec if _is_outer_reference(spec) else _general(spec)
+        for i, other in enumerate(found):
+            if spec == other:
+                break
+            if not _is_outer_reference(spec) and not _is_outer_reference(other) and spec.family() == other.family():
+                found[i] = _join_described(spec, other)
+                break
+        else:
+            found.append(spec)
+    return found[0] if len(found) == 1 else OneOf(found)

@@ -1,0 +1,67 @@
+"""How one function is to be converted: the keyword arguments of `imp2tf.convert`, checked once."""
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = ["Options"]
+
+_REWRITES = ("off", "safe", "fast")
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """The options of one converted function.
+
+    Attributes:
+      input_signature: sequence of `tf.TypeSpec` (nested as the arguments are), or None to specialise on use.
+      jit_compile: True compiles with XLA, False never does, None lets imp2tf choose.
+      reduce_retracing: generalise shapes and Python numbers that vary.
+      fullgraph: raise `ConversionError` where the call would run as Python.
+      profile_runs: number of first calls that run as plain Python, 0 or more.
+      speculate: allow assumptions that are checked in the graph.
+      recompile_limit: number of traces after which ever-new values run as Python, 1 or more.
+      rewrite: "off", "safe" or "fast" rewriting of numerically fragile expressions.
+      name: name of the graph function, the function's own by default.
+    """
+
+    input_signature: Sequence[Any] | None = None
+    jit_compile: bool | None = None
+    reduce_retracing: bool = True
+    fullgraph: bool = False
+    profile_runs: int = 1
+    speculate: bool = True
+    recompile_limit: int = 8
+    rewrite: str = "off"
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_bool_or_none("jit_compile", self.jit_compile)
+        for option in ("reduce_retracing", "fullgraph", "speculate"):
+            _check_bool(option, getattr(self, option))
+        _check_count("profile_runs", self.profile_runs, least=0)
+        _check_count("recompile_limit", self.recompile_limit, least=1)
+        if self.rewrite not in _REWRITES:
+            raise ValueError(f"rewrite must be one of {', '.join(map(repr, _REWRITES))}, not {self.rewrite!r}")
+        if self.name is not None and not isinstance(self.name, str):
+            raise TypeError(f"name must be a string, not {type(self.name).__name__}")
+        if self.input_signature is not None and not isinstance(self.input_signature, (list, tuple)):
+            raise TypeError(f"input_signature must be a list or tuple of tf.TypeSpec, not {type(self.input_signature).__name__}")
+
+
+def _check_bool(option: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise TypeError(f"{option} must be True or False, not {value!r}")
+
+
+def _check_bool_or_none(option: str, value: object) -> None:
+    if value is not None and not isinstance(value, bool):
+        raise TypeError(f"{option} must be True, False or None, not {value!r}")
+
+
+def _check_count(option: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{option} must be an int, not {value!r}")
+    if value < least:
+        raise ValueError(f"{option} must be at least {least}, not {value}")

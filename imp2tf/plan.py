@@ -1,0 +1,292 @@
+"""Recipes: how the Python values that leave a graph are put together after it ran.
+
+A `Recorder` takes values of the trace and returns recipes; the tensors they need are collected in its `tensors`.
+Building keeps identity: an input that is returned is the caller's own object, and two names for one list stay so.
+"""
+from __future__ import annotations
+
+import collections
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from imp2tf.errors import LostValue, fall_back
+from imp2tf.growable import GrowableList
+from imp2tf.heap import contents, is_container
+from imp2tf.places import Source
+from imp2tf.session import Session, resumed
+from imp2tf.snapshots import is_record
+from imp2tf.specs import Dense, Number
+from imp2tf.tf_compat import is_symbolic_tensor
+from imp2tf.values import DEAD, LOST, NUMBER_TYPES, UNBOUND, Deferred, Growable, PyNumber, Union
+
+__all__ = ["Build", "Recipe", "Recorder"]
+
+
+class Build:
+    """One building of recipes: the tensors of this run, the arguments of this call, and what is already built."""
+
+    def __init__(self, tensors: Sequence[tf.Tensor], args: Sequence[Any]) -> None:
+        self.tensors = tensors
+        self.args = args
+        self.made: dict[int, Any] = {}
+
+
+Recipe = Callable[[Build], Any]
+
+
+class Recorder:
+    """Turns values of a trace into recipes."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.tensors: list[tf.Tensor] = []
+        self._pending: set[int] = set()
+
+    def add(self, value: Any) -> Recipe:
+        """The recipe of a value as it is now."""
+        with resumed(self.session):
+            return self._add(value)
+
+    def _add(self, value: Any) -> Recipe:
+        source = self.session.origins.get(id(value))
+        if source is not None:
+            return _from_source(source)
+        if isinstance(value, tf.Tensor):
+            return self._tensor(value)
+        if isinstance(value, PyNumber):
+            return self._number(value)
+        if isinstance(value, Union):
+            return self._one_of(value)
+        if isinstance(value, Deferred):
+            return self._deferred(value)
+        if value is LOST:
+            fall_back(LostValue, "an object made anew in a branch or loop leaves the function")
+        if isinstance(value, tuple):
+            return self._tuple(value)
+        if isinstance(value, tf.__internal__.CompositeTensor) and not isinstance(value, tf.Variable):
+            return self._composite(value)
+        return self._object(value)
+
+    def _index(self, tensor: tf.Tensor) -> int:
+        self.tensors.append(tensor)
+        return len(self.tensors) - 1
+
+    def _tensor(self, value: tf.Tensor) -> Recipe:
+        if not is_symbolic_tensor(value):
+            return _same(value)
+        index = self._index(value)
+        return lambda build: build.tensors[index]
+
+    def _number(self, value: PyNumber) -> Recipe:
+        index, kind = self._index(value.tensor), NUMBER_TYPES[value.kind]
+        return lambda build: kind(build.tensors[index].numpy())
+
+    def _one_of(self, value: Union) -> Recipe:
+        tag = self._index(value.tag)
+        parts = [_lost if one is LOST else _same(None) if one is DEAD else self._add(one) for one in value.alternatives]
+        return lambda build: parts[int(build.tensors[tag].numpy())](build)
+
+    def _deferred(self, value: Deferred) -> Recipe:
+        function, key = value.function, id(value)
+        args = [self._add(arg) for arg in value.args]
+        kwargs = {name: self._add(arg) for name, arg in value.kwargs.items()}
+        self.session.kept.append(value)
+
+        def make(build: Build) -> Any:
+            if key not in build.made:
+                build.made[key] = function(*[arg(build) for arg in args], **{name: arg(build) for name, arg in kwargs.items()})
+            return build.made[key]
+
+        return make
+
+    def _tuple(self, value: tuple[Any, ...]) -> Recipe:
+        parts, cls = [self._add(item) for item in value], type(value)
+        if hasattr(cls, "_fields"):
+            return lambda build: cls(*[part(build) for part in parts])
+        if cls is tuple:
+            return lambda build: tuple([part(build) for part in parts])
+        return lambda build: tuple.__new__(cls, [part(build) for part in parts])
+
+    def _composite(self, value: Any) -> Recipe:
+        flat = tf.nest.flatten(value, expand_composites=True)
+        if not any(is_symbolic_tensor(part) for part in flat):
+            return _same(value)
+        parts, spec = [self._add(part) for part in flat], value._type_spec
+        return lambda build: tf.nest.pack_sequence_as(spec, [part(build) for part in parts], expand_composites=True)
+
+    # ------------------------------------------------------------------------------------ objects
+    def _object(self, value: Any) -> Recipe:
+        if not self.session.is_born(value):
+            source = self.session.sources.get(id(value))
+            return _same(value) if source is None else _from_source(source)
+        if is_container(value):
+            return self._shared(value, lambda: _empty_like(value), lambda: self.elements(contents(value)), _fill)
+        if isinstance(value, types.FunctionType):
+            return self._function(value)
+        if is_record(value):
+            return self._shared(value, lambda: _new_object(value), lambda: self._fields(value), _set_fields)
+        return self._opaque(value)
+
+    def _opaque(self, value: Any) -> Recipe:
+        if isinstance(value, (types.MethodType,)):
+            owner, function = self._add(value.__self__), value.__func__
+            return lambda build: types.MethodType(function, owner(build))
+        if isinstance(value, (tf.TensorShape, tf.DType, tf.TypeSpec, frozenset, slice, range, str, bytes)):
+            return _same(value)
+        return fall_back(LostValue, f"a {type(value).__name__} made while tracing leaves the function")
+
+    def _shared(self, value: Any, make: Callable[[], Any], parts: Callable[[], Recipe], fill: Callable[[Any, Any], None]) -> Recipe:
+        """A recipe that makes an object once per build, before its parts, so that cycles and aliases come out right."""
+        key = id(value)
+        if key in self._pending:
+            return lambda build: build.made[key]
+        self._pending.add(key)
+        inner = parts()
+        self._pending.discard(key)
+
+        def built(build: Build) -> Any:
+            if key not in build.made:
+                build.made[key] = make()
+                fill(build.made[key], inner(build))
+            return build.made[key]
+
+        return built
+
+    def elements(self, found: Any) -> Recipe:
+        """The recipe of a container's elements: a list, dict or set of the run."""
+        with resumed(self.session):
+            return self._elements(found)
+
+    def _elements(self, found: Any) -> Recipe:
+        if isinstance(found, Growable):
+            return self._growable(found)
+        if isinstance(found, Union):
+            tag, parts = self._index(found.tag), [self._elements(one) for one in found.alternatives]
+            return lambda build: parts[int(build.tensors[tag].numpy())](build)
+        if isinstance(found, dict):
+            keys, values = list(found), [self._add(item) for item in found.values()]
+            return lambda build: dict(zip(keys, [value(build) for value in values], strict=True))
+        items = [self._add(item) for item in found]
+        return lambda build: [item(build) for item in items]
+
+    def _growable(self, found: Growable) -> Recipe:
+        spec = GrowableList(found.element)
+        element = found.element
+        if isinstance(element, (Dense, Number)) and element.components()[0][1].is_fully_defined():
+            return self._stacked(found, element)
+        start, count = len(self.tensors), len(found.handles)
+        self.tensors.extend(found.handles)
+        return lambda build: spec.realize(iter(build.tensors[start: start + count]))
+
+    def _stacked(self, found: Growable, element: Dense | Number) -> Recipe:
+        """Elements of one shape leave the graph as one tensor."""
+        (dtype, shape), = element.components()
+        stacked = self._index(tf.raw_ops.TensorListStack(input_handle=found.handles[1], element_shape=shape.as_list(), element_dtype=dtype))
+        if isinstance(element, Number):
+            return lambda build: build.tensors[stacked].numpy().tolist()
+        return lambda build: tf.unstack(build.tensors[stacked]) if build.tensors[stacked].shape[0] else []
+
+    def _fields(self, value: Any) -> Recipe:
+        parts = {name: self._add(field) for name, field in value.__dict__.items()}
+        args = [self._add(arg) for arg in getattr(value, "args", ())] if isinstance(value, BaseException) else None
+
+        def make(build: Build) -> Any:
+            fields = {name: part(build) for name, part in parts.items()}
+            return fields, None if args is None else tuple(arg(build) for arg in args)
+
+        return make
+
+    def _function(self, value: types.FunctionType) -> Recipe:
+        """A function made in the trace: the user's own code over the values its cells have now."""
+        original: types.CodeType | None = getattr(value, "__imp2tf_code__", None)
+        if original is None:
+            return _same(value)
+        converted = dict(zip(value.__code__.co_freevars, value.__closure__ or (), strict=True))
+        outer = getattr(value, "__imp2tf_cells__", {})
+        cells = [self._cell(converted.get(name) or outer[name], outer.get(name)) for name in original.co_freevars]
+        defaults = self._add(value.__defaults__) if value.__defaults__ else _same(None)
+        kwdefaults = {name: self._add(one) for name, one in (value.__kwdefaults__ or {}).items()}
+
+        def make(build: Build) -> Any:
+            made = types.FunctionType(original, value.__globals__, value.__name__, defaults(build), tuple(cell(build) for cell in cells))
+            made.__kwdefaults__ = {name: one(build) for name, one in kwdefaults.items()} or None
+            made.__qualname__, made.__doc__, made.__module__ = value.__qualname__, value.__doc__, value.__module__
+            return made
+
+        return self._shared_by_id(value, make)
+
+    def _cell(self, cell: types.CellType, outer: types.CellType | None) -> Recipe:
+        if cell is outer:
+            return _same(cell)
+        key = id(cell)
+        self.session.kept.append(cell)
+        if key in self._pending:
+            return lambda build: build.made[key]
+        self._pending.add(key)
+        inner = self._add(_cell_value(cell))
+        self._pending.discard(key)
+
+        def make(build: Build) -> types.CellType:
+            if key not in build.made:
+                build.made[key] = types.CellType()
+                value = inner(build)
+                if value is not UNBOUND:
+                    build.made[key].cell_contents = value
+            return build.made[key]  # type: ignore[no-any-return]
+
+        return make
+
+    def _shared_by_id(self, value: Any, make: Recipe) -> Recipe:
+        key = id(value)
+
+        def once(build: Build) -> Any:
+            if key not in build.made:
+                build.made[key] = make(build)
+            return build.made[key]
+
+        return once
+
+
+def _cell_value(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return UNBOUND
+
+
+def _same(value: Any) -> Recipe:
+    return lambda build: value
+
+
+def _lost(build: Build) -> Any:
+    fall_back(LostValue, "an object made anew in a branch or loop leaves the function")
+
+
+def _from_source(source: Source) -> Recipe:
+    return lambda build: source.fetch(build.args)
+
+
+def _empty_like(value: Any) -> Any:
+    if isinstance(value, collections.defaultdict):
+        return collections.defaultdict(value.default_factory)
+    if isinstance(value, collections.deque):
+        return collections.deque(maxlen=value.maxlen)
+    return type(value)()
+
+
+def _fill(made: Any, elements: Any) -> None:
+    (made.extend if isinstance(made, (list, collections.deque)) else made.update)(elements)
+
+
+def _new_object(value: Any) -> Any:
+    return type(value).__new__(type(value))
+
+
+def _set_fields(made: Any, parts: Any) -> None:
+    fields, args = parts
+    made.__dict__.update(fields)
+    if args is not None:
+        made.args = args

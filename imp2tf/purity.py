@@ -1,0 +1,103 @@
+"""Which library callables may run while tracing: those whose only effect is their result.
+
+Everything else is impure: run at trace time, its effects would happen once instead of on every call.
+"""
+from __future__ import annotations
+
+import builtins
+import collections
+import copy
+import functools
+import itertools
+import math
+import operator
+import types
+from typing import Any
+
+import numpy as np
+
+__all__ = ["is_numpy_function", "is_pure", "is_pure_method", "is_tensorflow"]
+
+TENSORFLOW = ("tensorflow", "keras", "tf_keras")
+PURE_MODULES = frozenset({
+    "math", "cmath", "operator", "_operator", "fractions", "decimal", "numbers", "statistics", "string", "textwrap", "re", "enum",
+    "dataclasses", "typing", "types", "abc", "numpy", "ml_dtypes", "gast", "ast", "inspect", "copy", "_functools", "functools",
+    "collections", "collections.abc", "_collections", "bisect", "_bisect", "struct", "_struct", "unicodedata", "difflib", "base64", "binascii", "hashlib", "_hashlib",
+    "json", "pprint", "reprlib", "keyword", "calendar", "colorsys", "contextvars",
+})
+PURE_BUILTINS = frozenset({
+    getattr(builtins, name) for name in (
+        "abs", "all", "any", "ascii", "bin", "bool", "bytearray", "bytes", "callable", "chr", "complex", "dict", "divmod", "enumerate",
+        "filter", "float", "format", "frozenset", "getattr", "hasattr", "hash", "hex", "id", "int", "isinstance", "issubclass", "len",
+        "list", "map", "max", "memoryview", "min", "object", "oct", "ord", "pow", "property", "range", "repr", "reversed", "round",
+        "set", "slice", "sorted", "staticmethod", "classmethod", "str", "sum", "super", "tuple", "type", "zip")
+})
+PURE_ITERTOOLS = frozenset({
+    itertools.chain, itertools.chain.from_iterable, itertools.combinations, itertools.combinations_with_replacement, itertools.compress,
+    itertools.islice, itertools.pairwise, itertools.permutations, itertools.product, itertools.repeat, itertools.starmap,
+    itertools.zip_longest, itertools.accumulate, itertools.dropwhile, itertools.takewhile, itertools.filterfalse,
+})
+IMPURE_NUMPY = frozenset({
+    "copyto", "fill_diagonal", "load", "place", "put", "put_along_axis", "putmask", "save", "savetxt", "savez", "savez_compressed",
+    "seterr", "seterrcall", "setbufsize", "set_printoptions", "fromfile", "genfromtxt", "loadtxt", "memmap", "show_config",
+})
+IMMUTABLE = (str, bytes, int, float, complex, bool, tuple, frozenset, range, slice, type(None), np.generic, np.dtype)
+MUTATING_ARRAY_METHODS = frozenset({
+    "fill", "itemset", "partition", "put", "resize", "setfield", "setflags", "sort", "tofile", "byteswap", "dump",
+})
+COPIES = (copy.copy, copy.deepcopy, functools.reduce, collections.namedtuple)
+
+
+def module_of(function: Any) -> str:
+    """The module a callable comes from, "" if it does not say."""
+    module = getattr(function, "__module__", None)
+    if not isinstance(module, str):
+        module = getattr(type(function), "__module__", "") if not isinstance(function, types.BuiltinFunctionType) else ""
+    return module or ""
+
+
+def is_tensorflow(function: Any) -> bool:
+    """Whether a callable belongs to TensorFlow or Keras: its effects are operations of the graph."""
+    if module_of(function).partition(".")[0] in TENSORFLOW:
+        return True
+    owner = getattr(function, "__self__", None)
+    return owner is not None and not isinstance(owner, types.ModuleType) and module_of(type(owner)).partition(".")[0] in TENSORFLOW
+
+
+def is_numpy_function(function: Any) -> bool:
+    """Whether a callable is a pure function of NumPy."""
+    if isinstance(function, np.ufunc):
+        return True
+    module, name = module_of(function), getattr(function, "__name__", "")
+    return module.partition(".")[0] == "numpy" and ".random" not in module and name not in IMPURE_NUMPY and not isinstance(function, type)
+
+
+def is_pure(function: Any) -> bool:
+    """Whether a library callable may run while tracing."""
+    if is_pure_method(function):
+        return True
+    if _contains(PURE_BUILTINS, function) or _contains(PURE_ITERTOOLS, function):
+        return True
+    module = module_of(function)
+    if module.partition(".")[0] == "numpy":
+        return isinstance(function, type) or is_numpy_function(function)
+    if isinstance(function, type) and issubclass(function, (BaseException, tuple, collections.OrderedDict, collections.deque)):
+        return True
+    return module in PURE_MODULES or module.partition(".")[0] in PURE_MODULES or function in (math, operator)
+
+
+def _contains(group: frozenset[Any], function: Any) -> bool:
+    try:
+        return function in group
+    except TypeError:  # not hashable
+        return False
+
+
+def is_pure_method(function: Any) -> bool:
+    """Whether a callable is a method of an immutable object, or one of an array that does not change it."""
+    owner = getattr(function, "__self__", None)
+    if owner is None or isinstance(owner, types.ModuleType):
+        return False
+    if isinstance(owner, np.ndarray):
+        return getattr(function, "__name__", "") not in MUTATING_ARRAY_METHODS
+    return isinstance(owner, IMMUTABLE)

@@ -1,0 +1,345 @@
+"""Branches and loops of the graph: traced, joined, packed.
+
+A region opens a log, runs a block, freezes what the block leaves behind, and rolls the heap back. Paths are joined
+by `imp2tf.join`, each path's values are packed into the tensors that the join asks for, and the functional If or While is
+built. Each branch is traced once; a loop body is traced until its state no longer widens, starting from where the
+same loop ended before, so that nested loops do not explode.
+"""
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any
+
+import tensorflow as tf
+
+from imp2tf.effects import order_effects, stop_run
+from imp2tf.errors import NoFixpoint, fall_back
+from imp2tf.exceptions import ProgramRaise, rebuilder
+from imp2tf.heap import old_value
+from imp2tf.join import describe, join
+from imp2tf.places import Contents, Place, Tail
+from imp2tf.session import Log, Session, current
+from imp2tf.snapshots import Snapshot, freeze, frozen_elements
+from imp2tf.specs import SCALAR, Constant, Spec
+from imp2tf.tf_compat import AutomaticControlDependencies, branch_graph, build_cond, build_while
+from imp2tf.values import DEAD, Deferred, PyNumber, Union
+
+__all__ = ["Box", "State", "check", "cond", "loop", "scope", "select", "stop_if"]
+
+MAX_WIDENINGS = 12
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """The local variables that a block may change: how to read them all, and how to set them."""
+
+    get: Callable[[], tuple[Any, ...]]
+    set: Callable[[tuple[Any, ...]], None]
+
+    def plus(self, box: Box) -> State:
+        """With one value more."""
+
+        def put(values: tuple[Any, ...]) -> None:
+            self.set(values[:-1])
+            box.value = values[-1]
+
+        return State(lambda: (*self.get(), box.value), put)
+
+
+class Box:
+    """A variable of the machinery itself, carried like the program's own."""
+
+    def __init__(self, value: Any = None) -> None:
+        self.value = value
+
+
+NO_STATE = State(tuple, lambda values: None)
+
+
+@contextlib.contextmanager
+def scope() -> Iterator[contextlib.ExitStack]:
+    """What runs inside waits for the checks made inside before it."""
+    session = current()
+    with contextlib.ExitStack() as stack:
+        session.scopes.append(stack)
+        try:
+            yield stack
+        finally:
+            session.scopes.pop()
+
+
+def check(op: tf.Operation) -> None:
+    """Everything that follows in this scope waits for `op`: an abort does not stop operations that do not depend on it."""
+    current().scopes[-1].enter_context(tf.control_dependencies([op]))
+
+
+# ------------------------------------------------------------------------------------------------ one path
+@dataclasses.dataclass
+class _Path:
+    """What one traced block leaves behind."""
+
+    values: list[Any]
+    writes: dict[Place, Any]
+    dead: bool
+
+
+def _frozen_place(place: Place, depth: int) -> Any:
+    value = old_value(place)
+    if isinstance(place, (Contents, Tail)):
+        return Snapshot(_like(place), frozen_elements(value, depth), inner=True)
+    return freeze(value, depth)
+
+
+def _like(place: Place) -> Any:
+    """An object of the class that a place's contents make, for the snapshot."""
+    return [] if isinstance(place, Tail) else place.owner
+
+
+def _trace_path(session: Session, block: Callable[[], Any], state: State) -> _Path:
+    """Run a block in the graph being built now, and freeze what it leaves. An exception of the program ends the run."""
+    with session.log() as log, scope():
+        try:
+            block()
+        except ProgramRaise as raised:
+            emit_raise(session, raised)
+            return _Path([DEAD] * len(state.get()), {}, dead=True)
+        depth = session.depth
+        values = [freeze(value, depth) for value in state.get()]
+        return _Path(values, _outliving(session, log, depth), dead=False)
+
+
+def _outliving(session: Session, log: Log, depth: int) -> dict[Place, Any]:
+    return {place: _frozen_place(place, depth) for place in list(log) if session.outlives(place)}
+
+
+def emit_raise(session: Session, raised: ProgramRaise) -> None:
+    """Make the program's own exception end the run at this point of the graph."""
+    make, values = rebuilder(session, raised)
+    stop_run(make, *values)
+
+
+# ------------------------------------------------------------------------------------------------ if
+def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], state: State) -> None:
+    """Run one of two blocks, by a scalar bool tensor; afterwards `state` and the heap hold the joined values."""
+    session = current()
+    session.counts["conds"] += 1
+    session.regions += 1
+    outer = tf.compat.v1.get_default_graph()
+    before = state.get()
+    sides = []
+    for name, block in (("then", then), ("else", orelse)):
+        graph, deps = branch_graph(name, outer), AutomaticControlDependencies()
+        with graph.as_default():
+            deps.__enter__()
+            try:
+                path = _trace_path(session, block, state)
+            finally:
+                state.set(before)
+        sides.append((graph, deps, path))
+    places, specs = _join_paths(sides[0][2], sides[1][2])
+    hosts = [_close_branch(session, graph, deps, _outputs(path, places), specs) for graph, deps, path in sides]
+    outputs = iter(build_cond(pred, sides[0][0], sides[1][0]))
+    op = _last_call(outer)
+    if any(hosts):
+        session.host_ops.add((id(outer), op.name))
+    session.regions -= 1
+    _arrive(session, state, places, specs, outputs)
+    if any(path.dead for _, _, path in sides):
+        check(op)
+
+
+def _last_call(graph: Any) -> tf.Operation:
+    """The If or While just built."""
+    return next(op for op in reversed(graph.get_operations()) if op.type in ("If", "StatelessIf", "While", "StatelessWhile"))
+
+
+def _join_paths(a: _Path, b: _Path) -> tuple[list[Place], list[Spec]]:
+    places = list(dict.fromkeys([*a.writes, *b.writes]))
+    depth = current().depth + 1
+    for place in places:
+        for path in (a, b):
+            if place not in path.writes:
+                path.writes[place] = DEAD if path.dead else _frozen_place(place, depth)
+    pairs = [*zip(a.values, b.values, strict=True), *((a.writes[place], b.writes[place]) for place in places)]
+    return places, [join(Constant(x), Constant(y)) for x, y in pairs]
+
+
+def _outputs(path: _Path, places: list[Place]) -> list[Any]:
+    return [*path.values, *(path.writes[place] for place in places)]
+
+
+def _close_branch(session: Session, graph: Any, deps: Any, values: list[Any], specs: list[Spec]) -> bool:
+    """Append the packed values to a branch graph and finish it; whether it calls Python."""
+    with graph.as_default():
+        tensors = [tensor for value, spec in zip(values, specs, strict=True) for tensor in spec.pack(value)]
+        returned = [deps.mark_as_return(graph.capture(tensor)) for tensor in tensors]
+        graph.structured_outputs = returned
+        graph.outputs.extend(returned)
+        host = order_effects(session, graph)
+        deps.__exit__(None, None, None)
+        graph.control_outputs.extend(deps.ops_which_must_run)
+    return host
+
+
+def _arrive(session: Session, state: State, places: list[Place], specs: list[Spec], tensors: Iterator[tf.Tensor]) -> None:
+    """Go on with the joined values."""
+    count = len(specs) - len(places)
+    values = tuple(spec.unpack(tensors) for spec in specs[:count])
+    contents = [_unpacked(place, spec, tensors) for place, spec in zip(places, specs[count:], strict=True)]
+    for place, value in zip(places, contents, strict=True):
+        session.write(place, value)
+    state.set(values)
+
+
+def _unpacked(place: Place, spec: Spec, tensors: Iterator[tf.Tensor]) -> Any:
+    return spec.unpack_elements(tensors) if isinstance(place, (Contents, Tail)) else spec.unpack(tensors)
+
+
+def select(pred: tf.Tensor, a: Callable[[], Any], b: Callable[[], Any], state: State = NO_STATE) -> Any:
+    """The value of one of two expressions, by a scalar bool tensor."""
+    box = Box()
+
+    def into(expression: Callable[[], Any]) -> Callable[[], None]:
+        def run() -> None:
+            box.value = expression()
+
+        return run
+
+    cond(pred, into(a), into(b), state.plus(box))
+    return box.value
+
+
+def stop_if(pred: tf.Tensor, error: BaseException) -> None:
+    """Raise `error` in the program where `pred` holds."""
+
+    def raising() -> None:
+        raise ProgramRaise(error)
+
+    cond(tf.reshape(pred, []), raising, lambda: None, NO_STATE)
+
+
+# ------------------------------------------------------------------------------------------------ while
+class _Widen(BaseException):
+    """A loop body was traced and its state does not fit the assumed specs."""
+
+    def __init__(self, layout: _Layout) -> None:
+        super().__init__()
+        self.layout = layout
+
+
+@dataclasses.dataclass
+class _Layout:
+    """How a loop's state is carried: specs of the local variables, and the places of the heap with theirs."""
+
+    locals: list[Spec]
+    places: list[Place]
+    place_specs: list[Spec]
+
+    @property
+    def specs(self) -> list[Spec]:
+        return [*self.locals, *self.place_specs]
+
+
+def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hashable) -> None:
+    """A While of the graph: `go` says whether it is entered; `step` runs the body and says whether it goes on."""
+    session = current()
+    session.counts["loops"] += 1
+    before = state.get()
+    entry = [freeze(value) for value in before]
+    layout = _first_layout(session, site, entry)
+    session.regions += 1
+    try:
+        for _ in range(MAX_WIDENINGS):
+            try:
+                outputs, host = _build(session, go, step, state, before, entry, layout)
+            except _Widen as wider:
+                layout = wider.layout
+            else:
+                break
+        else:
+            fall_back(NoFixpoint, "the state of a loop changes its kind on every turn")
+    finally:
+        session.regions -= 1
+    session.loop_memo[site] = layout
+    if host:
+        graph = tf.compat.v1.get_default_graph()
+        session.host_ops.add((id(graph), _last_call(graph).name))
+        check(_last_call(graph))
+    _arrive(session, state, layout.places, layout.specs, iter(outputs))
+
+
+def _first_layout(session: Session, site: Hashable, entry: list[Any]) -> _Layout:
+    memo: _Layout | None = session.loop_memo.get(site)
+    if memo is None or len(memo.locals) != len(entry):
+        return _Layout([_first_guess(value) for value in entry], [], [])
+    places = [place for place in memo.places if session.birth_depth(place.owner) <= session.depth]
+    specs = {place: spec for place, spec in zip(memo.places, memo.place_specs, strict=True)}
+    return _Layout(
+        [join(Constant(value), spec) for value, spec in zip(entry, memo.locals, strict=True)], places,
+        [join(Constant(_frozen_place(place, session.depth + 1)), specs[place]) for place in places])
+
+
+def _first_guess(value: Any) -> Spec:
+    """Tensors and run-time numbers are likely to change in the loop; Python values stay constants until they do."""
+    return describe(value) if isinstance(value, (tf.Tensor, PyNumber, Deferred)) else Constant(value)
+
+
+def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, before: tuple[Any, ...],
+           entry: list[Any], layout: _Layout) -> tuple[list[tf.Tensor], bool]:
+    places = [_frozen_place(place, session.depth + 1) for place in layout.places]
+    init = [go, *(tensor for value, spec in zip([*entry, *places], layout.specs, strict=True) for tensor in spec.pack(value))]
+    shapes = [SCALAR, *(shape for spec in layout.specs for _, shape in spec.components())]
+    hosts: list[bool] = []
+
+    def body(_: tf.Tensor, *tensors: tf.Tensor) -> list[tf.Tensor]:
+        session.counts["loop_traces"] += 1
+        with session.log() as log, scope():
+            try:
+                _arrive(session, state, layout.places, layout.specs, iter(tensors))
+                outputs = _turn(session, step, state, layout, log)
+                hosts.append(order_effects(session, tf.compat.v1.get_default_graph()))
+                return outputs
+            finally:
+                state.set(before)
+
+    outputs = build_while(body, init, shapes)
+    return outputs[1:], bool(hosts and hosts[-1])
+
+
+def _turn(session: Session, step: Callable[[], tf.Tensor], state: State, layout: _Layout, log: Log) -> list[tf.Tensor]:
+    """One traced turn: the packed state at its end, or `_Widen`."""
+    depth, dead = session.depth, False
+    try:
+        go: Any = step()
+    except ProgramRaise as raised:
+        emit_raise(session, raised)
+        go, dead = tf.constant(False), True
+    values = [DEAD] * len(layout.locals) if dead else [freeze(value, depth) for value in state.get()]
+    written = [DEAD if dead else _frozen_place(place, depth) for place in layout.places]
+    known = set(layout.places)
+    fresh = {} if dead else {place: _frozen_place(place, depth) for place in list(log) if place not in known and session.outlives(place)}
+    wider = [join(spec, Constant(value)) for spec, value in zip(layout.specs, [*values, *written], strict=True)]
+    if fresh or wider != layout.specs:
+        raise _Widen(_widened(session, layout, wider, fresh, log))
+    packed = [tensor for spec, value in zip(layout.specs, [*values, *written], strict=True) for tensor in spec.pack(value)]
+    return [tf.convert_to_tensor(go, tf.bool), *packed]
+
+
+def _widened(session: Session, layout: _Layout, wider: list[Spec], fresh: dict[Place, Any], log: Log) -> _Layout:
+    """The next layout to try; places found in this turn enter with the join of their old and new values."""
+    session.undo(log)
+    log.clear()
+    count = len(layout.locals)
+    specs = [_kept(join(Constant(_frozen_place(place, session.depth)), Constant(value))) for place, value in fresh.items()]
+    return _Layout(wider[:count], [*layout.places, *fresh], [*wider[count:], *specs])
+
+
+def _kept(spec: Spec) -> Spec:
+    """Nothing of an abandoned trace may survive as a constant."""
+    if isinstance(spec, Constant) and isinstance(spec.value, (tf.Tensor, PyNumber, Union, Deferred)):
+        return describe(spec.value)
+    return spec
+
+

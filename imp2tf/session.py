@@ -1,0 +1,197 @@
+"""One trace: a transaction over the Python heap, the guards it relies on, and the graph it fills.
+
+Nothing outside the trace sees its writes. Values for places that other code can reach are kept in `Session.store`
+until the call commits; objects born in the trace hold their attributes themselves. Every write first notes the old
+value in the innermost log, so that a region (a branch, a loop body) can be rolled back.
+"""
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import threading
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import tensorflow as tf
+
+from imp2tf.places import Attribute, Pinned, Place, PlacePart, Source
+from imp2tf.values import Sentinel
+
+__all__ = ["Guard", "Log", "Relaxations", "Session", "active", "current", "resumed", "suspended"]
+
+NOT_STORED = Sentinel("NOT_STORED")
+Log = dict[Place, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Guard:
+    """What a trace assumed of the value a source gives: `check` is one of the checks in `imp2tf.guards`."""
+
+    source: Source
+    check: str
+    expected: Any
+
+
+@dataclasses.dataclass
+class Relaxations:
+    """What the misses so far have taught: which numbers vary, which shapes, and what must stay constant."""
+
+    numbers: set[Source] = dataclasses.field(default_factory=set)
+    shapes: dict[Source, tf.TensorShape] = dataclasses.field(default_factory=dict)
+    constant: set[Source] = dataclasses.field(default_factory=set)
+
+    def number(self, source: Source) -> bool:
+        """Whether a Python number found there is an input of the graph rather than a constant."""
+        return source in self.numbers and source not in self.constant
+
+
+class _Thread(threading.local):
+    session: Session | None = None
+
+
+_thread = _Thread()
+
+
+def active() -> Session | None:
+    """The session that traces on this thread, or None."""
+    return _thread.session
+
+
+def current() -> Session:
+    """The session that traces on this thread; there must be one."""
+    assert _thread.session is not None
+    return _thread.session
+
+
+@contextlib.contextmanager
+def resumed(session: Session) -> Iterator[Session]:
+    """Make `session` the one that traces on this thread."""
+    before, _thread.session = _thread.session, session
+    try:
+        yield session
+    finally:
+        _thread.session = before
+
+
+@contextlib.contextmanager
+def suspended() -> Iterator[None]:
+    """Run plain Python from inside a trace: operators act as Python's own."""
+    before, _thread.session = _thread.session, None
+    try:
+        yield
+    finally:
+        _thread.session = before
+
+
+class Session:
+    """The state of one trace."""
+
+    def __init__(self, graph: Any, relaxations: Relaxations) -> None:
+        self.graph = graph
+        self.relaxations = relaxations
+        self.logs: list[Log] = [{}]
+        self.store: dict[Place, Any] = {}
+        self.reads: dict[Place, Any] = {}
+        self.guards: list[Guard] = []
+        self.guarded: set[tuple[Source, str]] = set()
+        self.sources: dict[int, Source] = {}
+        self.origins: dict[int, Source] = {}
+        self.births: dict[int, int] = {}
+        self.kept: list[Any] = []
+        self.loop_memo: dict[Hashable, Any] = {}
+        self.activations: list[Any] = []
+        self.trying = 0
+        self.regions = 0
+        self.counts: collections.Counter[str] = collections.Counter()
+        self.host_ops: set[tuple[int, str]] = set()
+        self.scopes: list[Any] = []
+        self.run: Any = None
+
+    # -------------------------------------------------------------------------------------- births
+    @property
+    def depth(self) -> int:
+        """Number of logs open now; objects born at this depth or deeper belong to the innermost region."""
+        return len(self.logs)
+
+    def born(self, value: Any) -> Any:
+        """Note that `value` was made by this trace (and is not yet known to anybody else)."""
+        self.births[id(value)] = self.depth
+        self.kept.append(value)
+        return value
+
+    def is_born(self, value: Any) -> bool:
+        """Whether `value` was made by this trace."""
+        return id(value) in self.births
+
+    def birth_depth(self, value: Any) -> int:
+        """The depth `value` was born at; 0 if it existed before the trace."""
+        return self.births.get(id(value), 0)
+
+    # -------------------------------------------------------------------------------------- sources and guards
+    def source_of(self, value: Any) -> Source:
+        """The road to an object that existed before the trace."""
+        source = self.sources.get(id(value))
+        if source is None:
+            source = self.sources[id(value)] = Pinned(value)
+            self.kept.append(value)
+        return source
+
+    def source_of_place(self, place: Place) -> Source:
+        """The road to a place of an object that existed before the trace."""
+        return PlacePart(self.source_of(place.owner), type(place), place.key)
+
+    def guard(self, source: Source, check: str, expected: Any) -> None:
+        """Assume something of the value that `source` gives at each call."""
+        if (source, check) not in self.guarded:
+            self.guarded.add((source, check))
+            self.guards.append(Guard(source, check, expected))
+
+    # -------------------------------------------------------------------------------------- the journal
+    def holds_itself(self, place: Place) -> bool:
+        """Whether the place's owner holds its current value: attributes of objects born in this trace."""
+        return isinstance(place, Attribute) and id(place.owner) in self.births
+
+    def raw(self, place: Place) -> Any:
+        """The journalled value of a place, NOT_STORED if this trace has not written it."""
+        return place.read() if self.holds_itself(place) else self.store.get(place, NOT_STORED)
+
+    def is_written(self, place: Place) -> bool:
+        """Whether this trace has written the place (and not rolled it back)."""
+        return self.holds_itself(place) or place in self.store
+
+    def write(self, place: Place, value: Any) -> None:
+        """Write a place, noting the old value in the innermost log."""
+        log = self.logs[-1]
+        if place not in log:
+            log[place] = self.raw(place)
+        self._put(place, value)
+
+    def _put(self, place: Place, value: Any) -> None:
+        if self.holds_itself(place):
+            assert isinstance(place, Attribute)
+            place.restore(value)
+        elif value is NOT_STORED:
+            self.store.pop(place, None)
+        else:
+            self.store[place] = value
+
+    @contextlib.contextmanager
+    def log(self) -> Iterator[Log]:
+        """Open a log; on leaving, everything written under it is undone. Read the new values before that."""
+        opened: Log = {}
+        self.logs.append(opened)
+        try:
+            yield opened
+        finally:
+            assert self.logs.pop() is opened
+            self.undo(opened)
+
+    def undo(self, log: Log) -> None:
+        """Put back the values that a log noted."""
+        for place, old in reversed(list(log.items())):
+            self._put(place, old)
+
+    def outlives(self, place: Place) -> bool:
+        """Whether a place belongs to an object that is older than the innermost region."""
+        return self.birth_depth(place.owner) < self.depth

@@ -1,0 +1,426 @@
+"""How a value is carried through a branch or loop: as which tensors, and how it is put together again.
+
+A `Spec` describes all values a name may have at a point where paths meet. `imp2tf.join` computes it; regions use
+``pack`` to turn a value into tensors, ``unpack`` to make the value on the other side, ``filler`` for a side that has
+no value, and ``realize`` to make the Python value after the run.
+"""
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from imp2tf.errors import LostValue, SeveralKinds, fall_back
+from imp2tf.session import current
+from imp2tf.snapshots import Snapshot
+from imp2tf.values import DEAD, LOST, NUMBER_DTYPES, NUMBER_TYPES, Deferred, PyNumber, Union
+
+__all__ = [
+    "BOTTOM", "SCALAR", "Component", "Composite", "ConstSet", "Constant", "DeferredSpec", "Dense", "Items", "Mapping", "Number",
+    "OneOf", "Record", "Spec", "Tensors", "empty_tensor_list", "same_constant",
+]
+
+Component = tuple[tf.DType, tf.TensorShape]
+Tensors = Iterator[tf.Tensor]
+SCALAR = tf.TensorShape([])
+
+
+class Spec:
+    """Base class; two specs are equal when their `key` is."""
+
+    def components(self) -> list[Component]:
+        """dtype and static shape of each tensor."""
+        return []
+
+    def filler(self) -> list[tf.Tensor]:
+        """Tensors of the right dtypes that nobody reads."""
+        return [_filler(dtype, shape) for dtype, shape in self.components()]
+
+    def pack(self, value: Any) -> list[tf.Tensor]:
+        """The tensors of a frozen value; a value that cannot be is a filler."""
+        return self.filler() if value is DEAD else self._pack(value)
+
+    def _pack(self, value: Any) -> list[tf.Tensor]:
+        return []
+
+    def unpack(self, tensors: Tensors) -> Any:
+        """The value as the trace goes on with it."""
+        raise NotImplementedError
+
+    def unpack_elements(self, tensors: Tensors) -> Any:
+        """For the contents of a container: the elements, without a container object around them."""
+        return self.unpack(tensors)
+
+    def realize(self, tensors: Tensors) -> Any:
+        """The Python value, from eager tensors."""
+        return self.unpack(tensors)
+
+    def key(self) -> Hashable:
+        """Equal for equal specs."""
+        raise NotImplementedError
+
+    def family(self) -> Hashable:
+        """Equal for specs that one alternative of a `OneOf` can hold together."""
+        return self.key()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Spec) and self.key() == other.key()
+
+    def __hash__(self) -> int:
+        return hash(self.key())
+
+
+def _filler(dtype: tf.DType, shape: tf.TensorShape) -> tf.Tensor:
+    dims = [size or 0 for size in shape.as_list()] if shape.rank is not None else []
+    if dtype == tf.variant:
+        return empty_tensor_list(tf.float32)
+    if dtype == tf.resource:
+        fall_back(SeveralKinds, "one of several resources (variables, iterators, tables) is chosen by a tensor")
+    return tf.fill(dims, "") if dtype == tf.string else tf.zeros(dims, dtype)
+
+
+def empty_tensor_list(dtype: tf.DType) -> tf.Tensor:
+    """A TensorList without elements and without a fixed element shape."""
+    return tf.raw_ops.EmptyTensorList(element_shape=-1, max_num_elements=-1, element_dtype=dtype)
+
+
+def same_constant(a: Any, b: Any) -> bool:
+    """Whether two frozen values are the same for the program: one object, or literals that nobody can tell apart."""
+    if isinstance(a, Snapshot) and isinstance(b, Snapshot):
+        return a.value is b.value and a.elements is None and b.elements is None
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (int, float, complex, str, bytes)):
+        return bool(a == b) and repr(a) == repr(b)
+    if type(a).__name__ == "function":
+        return _function_key(a) == _function_key(b)
+    return False
+
+
+def _function_key(function: Any) -> Hashable:
+    """Functions made by one ``def`` over the same cells do the same."""
+    defaults = tuple(map(id, function.__defaults__ or ())), tuple(map(id, (function.__kwdefaults__ or {}).values()))
+    return function.__code__, tuple(map(id, function.__closure__ or ())), defaults
+
+
+class Constant(Spec):
+    """The same object on every path: no tensor."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"Constant({self.value!r})"
+
+    def unpack(self, tensors: Tensors) -> Any:
+        return self.value.value if isinstance(self.value, Snapshot) else self.value
+
+    def key(self) -> Hashable:
+        value = self.value
+        if isinstance(value, Snapshot):
+            return "constant", id(value.value)
+        if type(value).__name__ == "function":
+            return "constant", _function_key(value)
+        if isinstance(value, (int, float, complex, str, bytes)):
+            return "constant", type(value), repr(value)
+        return "constant", id(value)
+
+
+BOTTOM = Constant(DEAD)
+
+
+class Dense(Spec):
+    """A tensor."""
+
+    def __init__(self, dtype: tf.DType, shape: Any) -> None:
+        self.dtype = dtype
+        self.shape = tf.TensorShape(shape)
+
+    def __repr__(self) -> str:
+        return f"Dense({self.dtype.name}, {self.shape})"
+
+    def components(self) -> list[Component]:
+        return [(self.dtype, self.shape)]
+
+    def _pack(self, value: Any) -> list[tf.Tensor]:
+        return [tf.identity(tf.convert_to_tensor(value, self.dtype))]
+
+    def unpack(self, tensors: Tensors) -> Any:
+        return next(tensors)
+
+    def key(self) -> Hashable:
+        return "dense", self.dtype, str(self.shape)
+
+    def family(self) -> Hashable:
+        return "dense", self.dtype
+
+
+class Composite(Spec):
+    """A ragged or sparse tensor, or another composite of TensorFlow."""
+
+    def __init__(self, type_spec: tf.TypeSpec) -> None:
+        self.type_spec = type_spec
+
+    def components(self) -> list[Component]:
+        return [(part.dtype, part.shape) for part in tf.nest.flatten(self.type_spec, expand_composites=True)]
+
+    def _pack(self, value: Any) -> list[tf.Tensor]:
+        return [tf.identity(part) for part in tf.nest.flatten(value, expand_composites=True)]
+
+    def unpack(self, tensors: Tensors) -> Any:
+        return tf.nest.pack_sequence_as(self.type_spec, [next(tensors) for _ in self.components()], expand_composites=True)
+
+    def key(self) -> Hashable:
+        return "composite", self.type_spec
+
+
+class Number(Spec):
+    """A Python number."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def __repr__(self) -> str:
+        return f"Number({self.kind})"
+
+    def components(self) -> list[Component]:
+        return [(NUMBER_DTYPES[self.kind], SCALAR)]
+
+    def _pack(self, value: Any) -> list[tf.Tensor]:
+        if isinstance(value, PyNumber):
+            return [tf.identity(value.tensor)]
+        return [tf.constant(value, NUMBER_DTYPES[self.kind])]
+
+    def unpack(self, tensors: Tensors) -> Any:
+        return PyNumber(self.kind, next(tensors))
+
+    def realize(self, tensors: Tensors) -> Any:
+        return NUMBER_TYPES[self.kind](next(tensors).numpy())
+
+    def key(self) -> Hashable:
+        return "number", self.kind
+
+
+class _Parts(Spec):
+    """A value made of parts, each with its own spec."""
+
+    parts: Sequence[Spec]
+
+    def components(self) -> list[Component]:
+        return [component for part in self.parts for component in part.components()]
+
+    def filler(self) -> list[tf.Tensor]:
+        return [tensor for part in self.parts for tensor in part.filler()]
+
+    def _pack_parts(self, values: Sequence[Any]) -> list[tf.Tensor]:
+        return [tensor for part, value in zip(self.parts, values, strict=True) for tensor in part.pack(value)]
+
+    def unpack(self, tensors: Tensors) -> Any:
+        return self._make([part.unpack(tensors) for part in self.parts], current().born)
+
+    def realize(self, tensors: Tensors) -> Any:
+        return self._make([part.realize(tensors) for part in self.parts], lambda made: made)
+
+    def _make(self, values: list[Any], born: Callable[[Any], Any]) -> Any:
+        raise NotImplementedError
+
+    def _parts_key(self) -> Hashable:
+        return tuple(part.key() for part in self.parts)
+
+
+class Items(_Parts):
+    """A tuple, or a list or deque of fixed length born inside the region."""
+
+    def __init__(self, like: Any, parts: Sequence[Spec]) -> None:
+        self.like = like
+        self.parts = parts
+
+    def __repr__(self) -> str:
+        return f"Items({type(self.like).__name__}, {list(self.parts)})"
+
+    def _pack(self, value: Any) -> list[tf.Tensor]:
+        return self._pack_parts(value.elements if isinstance(value, Snapshot) else value)
+
+    def _make(self, values: list[Any], born: Callable[[Any], Any]) -> Any:
+        if isinstance(self.like, tuple):
+            return type(self.like)(*values) if hasattr(self.like, "_fields") else tuple.__new__(type(self.like), values)
+        if isinstance(self.like, collections.deque):
+            return born(collections.deque(values, self.like.maxlen))
+        return born(values)
+
+    def unpack_elements(self, tensors: Tensors) -> Any:
+        return [part.unpack(tensors) for part in self.parts]
+
+    def key(self) -> Hashable:
+        return "items", type(self.like), self._parts_key()
+
+    def family(self) -> Hashable:
+        return ("list",) if isinstance(self.like, list) else ("items", type(self.like), len(self.parts))
+
+
+class Mapping(_Parts):
+    """A dict with fixed keys, born inside the region."""
+
+    def __init__(self, like: dict[Any, Any], keys: Sequence[Any], parts: Sequence[Spec]) -> None:
+        self.like = like
+        self.keys = tuple(keys)
+        self.parts = parts
+
+    def _pack(self, value: Any) -> list[tf.Tensor]:
+        found = value.elements if isinstance(value, Snapshot) else value
+        return self._pack_parts([found[key] for key in self.keys])
+
+    def _make(self, values: list[Any], born: Callable[[Any], Any]) -> Any:
+        items = zip(self.keys, values, strict=True)
+        if isinstance(self.like, collections.defaultdict):
+            return born(collections.defaultdict(self.like.default_factory, items))
+        return born(type(self.like)(items))
+
+    def unpack_elements(self, tensors: Tensors) -> Any:
+        return dict(zip(self.keys, [part.unpack(tensors) for part in self.parts], strict=True))
+
+    def key(self) -> Hashable:
+        return "mapping", type(self.like), self.keys, self._parts_key()
+
+    def family(self) -> Hashable:
+        return "mapping", type(self.like), self.keys
+
+
+class ConstSet(Spec):
+    """A set of constants, born inside the region."""
+
+    def __init__(self, elements: Any) -> None:
+        self.elements = frozenset(elements)
+
+    def unpack(self, tensors: Tensors) -> Any:
+        return current().born(set(self.elements))
+
+    def unpack_elements(self, tensors: Tensors) -> Any:
+        return set(self.elements)
+
+    def realize(self, tensors: Tensors) -> Any:
+        return set(self.elements)
+
+    def key(self) -> Hashable:
+        return "set", self.elements
+
+
+class Record(_Parts):
+    """An object of a user's class, or an exception, born inside the region."""
+
+    def __init__(self, cls: type, names: Sequence[str], parts: Sequence[Spec], args: Sequence[Spec] = ()) -> None:
+        self.cls = cls
+        self.names = tuple(names)
+        self.args = len(args)
+        self.parts = [*args, *parts]
+
+    def _pack(self, value: Any) -> list[tf.Tensor]:
+        fields = [value.elements[name] for name in self.names]
+        return self._pack_parts([*getattr(value.value, "args", ())[: self.args], *fields])
+
+    def _make(self, values: list[Any], born: Callable[[Any], Any]) -> Any:
+        made = self.cls.__new__(self.cls, *values[: self.args])
+        made.__dict__.update(zip(self.names, values[self.args:], strict=True))
+        return born(made)
+
+    def key(self) -> Hashable:
+        return "record", self.cls, self.names, self.args, self._parts_key()
+
+    def family(self) -> Hashable:
+        return "record", self.cls, self.names, self.args
+
+
+class DeferredSpec(_Parts):
+    """A Python value that a pure function computes after the run."""
+
+    def __init__(self, function: Callable[..., Any], names: Sequence[str], parts: Sequence[Spec]) -> None:
+        self.function = function
+        self.names = tuple(names)
+        self.parts = parts
+
+    def _pack(self, value: Any) -> list[tf.Tensor]:
+        return self._pack_parts([*value.args, *(value.kwargs[name] for name in self.names)])
+
+    def unpack(self, tensors: Tensors) -> Any:
+        return Deferred(self.function, *self._arguments([part.unpack(tensors) for part in self.parts]))
+
+    def realize(self, tensors: Tensors) -> Any:
+        args, kwargs = self._arguments([part.realize(tensors) for part in self.parts])
+        return self.function(*args, **kwargs)
+
+    def _arguments(self, values: list[Any]) -> tuple[list[Any], dict[str, Any]]:
+        positional = len(values) - len(self.names)
+        return values[:positional], dict(zip(self.names, values[positional:], strict=True))
+
+    def key(self) -> Hashable:
+        return "deferred", self.function, self.names, self._parts_key()
+
+    def family(self) -> Hashable:
+        return "deferred", self.function, self.names, len(self.parts)
+
+
+class OneOf(_Parts):
+    """One of several alternatives, with a tag."""
+
+    def __init__(self, alternatives: Sequence[Spec]) -> None:
+        self.parts = alternatives
+
+    def __repr__(self) -> str:
+        return f"OneOf({list(self.parts)})"
+
+    def components(self) -> list[Component]:
+        return [(tf.int32, SCALAR), *super().components()]
+
+    def filler(self) -> list[tf.Tensor]:
+        return [tf.constant(0, tf.int32), *super().filler()]
+
+    def _pack(self, value: Any) -> list[tf.Tensor]:
+        if isinstance(value, Union):
+            places = [self.index_of(one) for one in value.alternatives]
+            tag = tf.gather(tf.constant(places, tf.int32), value.tag)
+            held = dict(zip(places, value.alternatives, strict=True))
+        else:
+            place = self.index_of(value)
+            tag, held = tf.constant(place, tf.int32), {place: value}
+        parts = [part.pack(held.get(i, DEAD)) for i, part in enumerate(self.parts)]
+        return [tag, *(tensor for tensors in parts for tensor in tensors)]
+
+    def index_of(self, value: Any) -> int:
+        """The alternative that holds a frozen value."""
+        for i, part in enumerate(self.parts):
+            if isinstance(part, Constant) and same_constant(part.value, value):
+                return i
+        family = self.describe(value).family()
+        for i, part in enumerate(self.parts):
+            if not isinstance(part, Constant) and part.family() == family:
+                return i
+        return fall_back(SeveralKinds, f"no alternative of {self} holds {value!r}")
+
+    describe: Callable[[Any], Spec]  # set by imp2tf.join, which knows all kinds
+
+    def unpack(self, tensors: Tensors) -> Any:
+        tag = next(tensors)
+        return Union(tag, [part.unpack(tensors) for part in self.parts])
+
+    def unpack_elements(self, tensors: Tensors) -> Any:
+        tag = next(tensors)
+        return Union(tag, [part.unpack_elements(tensors) for part in self.parts])
+
+    def realize(self, tensors: Tensors) -> Any:
+        tag = int(next(tensors).numpy())
+        chosen: Any = None
+        for i, part in enumerate(self.parts):
+            if i == tag:
+                chosen = part.realize(tensors)
+            else:
+                collections.deque((next(tensors) for _ in part.components()), maxlen=0)
+        if chosen is LOST:
+            fall_back(LostValue, "an object made anew in a branch or loop leaves the function")
+        return chosen
+
+    def key(self) -> Hashable:
+        return "one of", self._parts_key()

@@ -1,0 +1,125 @@
+"""The one door to TensorFlow's private symbols.
+
+Nothing else in the package imports ``tensorflow.python``. `self_test` exercises each symbol on a tiny program, so
+that a TensorFlow version that moved one is named by a failing test rather than by a strange error.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.eager import context as _context
+from tensorflow.python.framework import ops as _ops
+from tensorflow.python.framework.auto_control_deps import AutomaticControlDependencies
+from tensorflow.python.ops import cond_v2 as _cond_v2
+from tensorflow.python.ops import control_flow_util_v2 as _util
+from tensorflow.python.ops import while_v2 as _while_v2
+
+__all__ = [
+    "AutomaticControlDependencies", "EagerTensor", "FuncGraph", "add_control_input", "branch_graph", "build_cond", "build_while",
+    "call_concrete", "capture_at_call_time", "in_eager_mode", "is_symbolic_tensor", "self_test",
+]
+
+EagerTensor: type = _ops.EagerTensor
+FuncGraph = Any
+
+
+def is_symbolic_tensor(value: object) -> bool:
+    """Whether `value` is a tensor of a graph under construction."""
+    return isinstance(value, tf.Tensor) and not isinstance(value, EagerTensor)
+
+
+def in_eager_mode() -> bool:
+    """Whether operations run at once on this thread (no graph is being built)."""
+    return bool(_context.executing_eagerly())
+
+
+def branch_graph(name: str, outer: FuncGraph) -> FuncGraph:
+    """An empty graph for one branch of a conditional, whose captures come from `outer`."""
+    return _util.CondBranchFuncGraph(_util.unique_fn_name("imp2tf_", name), collections=outer._collections)
+
+
+def build_cond(pred: tf.Tensor, then_graph: FuncGraph, else_graph: FuncGraph) -> list[tf.Tensor]:
+    """The functional If over two traced branch graphs with equal outputs."""
+    with tf.name_scope("if_") as scope:
+        outputs = _cond_v2._build_cond(
+            _cond_v2._normalize_pred(pred), then_graph, else_graph, then_graph.external_captures, else_graph.external_captures,
+            building_gradient=False, name=scope)
+    if isinstance(outputs, _ops.Operation) or outputs is None:
+        return []
+    return tf.nest.flatten(outputs)
+
+
+def build_while(body: Callable[..., Any], init: Sequence[tf.Tensor], shapes: Sequence[tf.TensorShape]) -> list[tf.Tensor]:
+    """The functional While; the first carried value is the flag that the loop goes on."""
+    return _while_v2.while_loop(
+        lambda go, *rest: go, body, list(init), shape_invariants=list(shapes), return_same_structure=True, name="while_")
+
+
+def capture_at_call_time(graph: FuncGraph, fetch: Callable[[], Any], spec: tf.TypeSpec, key: object) -> Any:
+    """An input of the graph whose value is `fetch()` at each call."""
+    return graph.capture_call_time_value(fetch, spec, key=key)
+
+
+def add_control_input(op: tf.Operation, before: tf.Operation) -> None:
+    """Make `op` wait for `before`."""
+    op._add_control_input(before)
+
+
+def call_concrete(concrete: Any, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+    """Run a concrete function on flat tensors and return its flat outputs."""
+    outputs = concrete._call_flat(list(tensors), concrete.captured_inputs)
+    if outputs is None or isinstance(outputs, _ops.Operation):
+        return []
+    return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+
+
+def self_test() -> list[str]:
+    """Use every private symbol once; returns the names of those that do not behave as needed."""
+    broken = []
+    for name, probe in (("cond", _probe_cond), ("while", _probe_while), ("capture", _probe_capture)):
+        try:
+            works = probe()
+        except (AttributeError, TypeError, ValueError, tf.errors.OpError):
+            works = False
+        if not works:
+            broken.append(name)
+    return broken
+
+
+def _probe_cond() -> bool:
+    def both(x: tf.Tensor) -> list[tf.Tensor]:
+        outer = tf.compat.v1.get_default_graph()
+        graphs = []
+        for name, factor in (("t", 2.0), ("f", 3.0)):
+            graph = branch_graph(name, outer)
+            with graph.as_default(), AutomaticControlDependencies() as deps:
+                out = deps.mark_as_return(graph.capture(x) * factor)
+                graph.structured_outputs = [out]
+                graph.outputs.append(out)
+            graphs.append(graph)
+        return build_cond(x > 0.0, *graphs)
+
+    run = tf.function(both, autograph=False)
+    return float(run(tf.constant(1.0))[0]) == 2.0 and float(run(tf.constant(-1.0))[0]) == -3.0
+
+
+def _probe_while() -> bool:
+    def halve(x: tf.Tensor) -> tf.Tensor:
+        return build_while(lambda go, y: [y > 2.0, y / 2.0], [x > 1.0, x], [tf.TensorShape([]), x.shape])[1]
+
+    return float(tf.function(halve, autograph=False)(tf.constant(8.0))) == 1.0
+
+
+def _probe_capture() -> bool:
+    box = [tf.constant(1.0)]
+
+    def read() -> tf.Tensor:
+        graph = tf.compat.v1.get_default_graph()
+        return tf.identity(capture_at_call_time(graph, lambda: box[0], tf.TensorSpec([], tf.float32), "box"))
+
+    concrete = tf.function(read, autograph=False).get_concrete_function()
+    first = float(call_concrete(concrete, [])[0])
+    box[0] = tf.constant(5.0)
+    return first == 1.0 and float(call_concrete(concrete, [])[0]) == 5.0

@@ -1,0 +1,151 @@
+"""The kinds of value that a trace meets beside ordinary Python objects and tensors.
+
+Ordinary Python objects stand for themselves: the same object on both sides of a branch is a constant and costs
+nothing in the graph. The kinds below stand for what only the run knows.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import tensorflow as tf
+
+from imp2tf.errors import NeedsValue, SeveralKinds, fall_back
+from imp2tf.tf_compat import is_symbolic_tensor
+
+__all__ = [
+    "DEAD", "LOST", "NUMBER_DTYPES", "NUMBER_TYPES", "SKIP", "UNBOUND", "Deferred", "Growable", "PyNumber", "Sentinel", "Union",
+    "is_runtime", "is_tensor", "number_kind",
+]
+
+
+class Sentinel:
+    """A value of its own, known by identity."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __copy__(self) -> Sentinel:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Sentinel:
+        return self
+
+
+UNBOUND = Sentinel("UNBOUND")  # a name, attribute or element that does not exist (yet)
+DEAD = Sentinel("DEAD")        # bottom: the state of a path that raised or left; joins with anything
+LOST = Sentinel("LOST")        # top: made anew on each turn and not representable; reading it falls back
+SKIP = Sentinel("SKIP")        # an element that a generator expression's condition left out
+
+NUMBER_TYPES: dict[str, type] = {"int": int, "float": float, "bool": bool}
+NUMBER_DTYPES: dict[str, tf.DType] = {"int": tf.int64, "float": tf.float64, "bool": tf.bool}
+
+
+def number_kind(value: object) -> str | None:
+    """"int", "float" or "bool" for a Python number or a `PyNumber`, None for anything else."""
+    if isinstance(value, PyNumber):
+        return value.kind
+    return _KIND_OF_TYPE.get(type(value))
+
+
+_KIND_OF_TYPE: dict[type, str] = {bool: "bool", int: "int", float: "float"}
+
+
+class PyNumber:
+    """A Python int, float or bool that is known only when the graph runs.
+
+    A wrapper rather than an int subclass: CPython and TensorFlow would silently use a subclass's concrete value.
+    The arithmetic dunders are installed by `imp2tf.numbers`.
+    """
+
+    __slots__ = ("kind", "tensor")
+
+    def __init__(self, kind: str, tensor: tf.Tensor) -> None:
+        self.kind = kind
+        self.tensor = tensor
+
+    def __repr__(self) -> str:
+        return f"<run-time {self.kind}>"
+
+    def _needs_value(self, *_: Any) -> NoReturn:
+        fall_back(NeedsValue, f"Python needs the value of a run-time {self.kind}")
+
+    __bool__ = __int__ = __float__ = __index__ = __hash__ = __str__ = __format__ = __round__ = _needs_value  # type: ignore[assignment]
+
+
+class Union:
+    """One of several alternatives, chosen at run time by an int32 tag.
+
+    None or a value, bound or unbound, int or float, one dtype or another, one function or another: all are Unions.
+    """
+
+    __slots__ = ("alternatives", "tag")
+
+    def __init__(self, tag: tf.Tensor, alternatives: Sequence[Any]) -> None:
+        self.tag = tag
+        self.alternatives = list(alternatives)
+
+    def __repr__(self) -> str:
+        return f"<one of {self.alternatives}>"
+
+    def _several(self, *_: Any) -> NoReturn:
+        fall_back(SeveralKinds, f"a value of several kinds ({', '.join(map(_kind_name, self.alternatives))}) reaches unconverted code")
+
+    __bool__ = __iter__ = __len__ = __int__ = __float__ = __index__ = __str__ = __hash__ = _several  # type: ignore[assignment]
+
+
+class Growable:
+    """The contents of a list whose length is known only at run time.
+
+    One TensorList handle per tensor of the element spec, after one handle that counts (elements may hold no tensor).
+    """
+
+    __slots__ = ("element", "handles")
+
+    def __init__(self, handles: Sequence[tf.Tensor], element: Any) -> None:
+        self.handles = list(handles)
+        self.element = element
+
+
+class Deferred:
+    """A Python value that a pure function computes, after the run, from values the run gives.
+
+    Text that is formatted from run-time numbers is the main use: the graph carries the numbers, and the text is
+    made where it is needed: in a print, an exception, a returned or stored value.
+    """
+
+    __slots__ = ("args", "function", "kwargs")
+
+    def __init__(self, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> None:
+        self.function = function
+        self.args = tuple(args)
+        self.kwargs = dict(kwargs or {})
+
+    def __repr__(self) -> str:
+        return f"<{getattr(self.function, '__name__', 'value')}(...) of run-time values>"
+
+    def _needs_value(self, *_: Any) -> NoReturn:
+        fall_back(NeedsValue, f"Python needs the value of {self!r}")
+
+    __bool__ = __iter__ = __len__ = __int__ = __float__ = __index__ = __str__ = __hash__ = __format__ = _needs_value  # type: ignore[assignment]
+
+
+def is_tensor(value: object) -> bool:
+    """Whether `value` is a dense tensor, eager or of a graph."""
+    return isinstance(value, tf.Tensor)
+
+
+def is_runtime(value: object) -> bool:
+    """Whether `value` is known only when the graph runs."""
+    return isinstance(value, (PyNumber, Union, Growable, Deferred)) or is_symbolic_tensor(value)
+
+
+def _kind_name(value: object) -> str:
+    if isinstance(value, PyNumber):
+        return value.kind
+    if is_tensor(value):
+        return f"{value.dtype.name} tensor"  # type: ignore[attr-defined]
+    return repr(value) if isinstance(value, (Sentinel, type(None))) else type(value).__name__

@@ -1,0 +1,1 @@
+"""Tests of imp2tf: differential programs, their harness, golden rewrites."""
