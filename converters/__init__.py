@@ -1,3 +1,52 @@
-"""One module per Python feature: its rewrite and, beside it, its run-time operator."""
+"""One module per Python feature: its rewrite and, beside it, its run-time operator.
+
+`CONVERTERS` is the registry. The driver (`imp2tf.rewrite`) walks a function once and hands each node to the converter that
+lowers its kind, so the order below does not matter; it follows the language reference.
+"""
 if __name__ != "imp2tf.converters":
     raise ImportError("import this package as imp2tf.converters (run: pip install -e .)")
+
+from imp2tf.conversion import register_converters
+from imp2tf.converters import (
+    assignment, binary, boolean, builtins_, calls_, compare, comprehensions, for_, formatting, functions, if_, jumps, literals, match_,
+    names, print_, raise_, subscripts, try_, while_, with_,
+)
+
+CONVERTERS = (
+    names.Names,                           # x
+    names.Declarations,                    # global x, nonlocal x
+    literals.Displays,                     # [a], (a,), {a}, {a: b}
+    formatting.FormattedStrings,           # f'{x}'
+    subscripts.Attributes,                 # o.name
+    subscripts.Subscripts,                 # x[i]
+    subscripts.Slices,                     # x[a:b]
+    calls_.Calls,                          # f(x), super()
+    binary.BinaryOperators,                # a + b
+    binary.UnaryOperators,                 # -a, not a
+    compare.Comparisons,                   # a < b < c, a in b, a is b
+    boolean.BooleanOperators,              # a and b
+    boolean.ConditionalExpressions,        # a if c else b
+    comprehensions.Comprehensions,         # [f(v) for v in xs]
+    comprehensions.GeneratorExpressions,   # (f(v) for v in xs)
+    functions.Lambdas,                     # lambda v: v
+    functions.FunctionDefinitions,         # def g(): ...
+    functions.Classes,                     # class C: ...
+    assignment.Assignments,                # a = b
+    assignment.AugmentedAssignments,       # a += b
+    assignment.Walrus,                     # (a := b)
+    assignment.Deletions,                  # del a
+    if_.Ifs,                               # if
+    match_.Matches,                        # match: before all others, it becomes ifs
+    while_.WhileLoops,                     # while
+    for_.ForLoops,                         # for
+    jumps.Returns,                         # return
+    jumps.Jumps,                           # break, continue
+    raise_.Raises,                         # raise
+    raise_.Asserts,                        # assert
+    try_.Tries,                            # try
+    with_.Withs,                           # with
+)
+
+register_converters(CONVERTERS)
+
+__all__ = ["CONVERTERS", "builtins_", "print_"]

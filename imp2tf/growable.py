@@ -21,6 +21,7 @@ from imp2tf.values import Growable
 __all__ = ["GrowableList", "element_at", "empty_growable", "growable_length", "popped", "pushed", "replaced", "widened"]
 
 
+class GrowableList(Spec):
     """A list whose length is known only at run time."""
 
     def __init__(self, element: Spec) -> None:

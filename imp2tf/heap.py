@@ -8,7 +8,7 @@ from __future__ import annotations
 import collections
 import enum
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from imp2tf.tf_compat import EagerTensor, capture_at_call_time
 from imp2tf.values import NUMBER_DTYPES, PyNumber
 
 __all__ = [
-    "contents", "is_container", "is_unread", "is_user_function", "length", "lift", "old_value", "read", "set_contents", "view",
+    "Fetch", "contents", "is_container", "is_unread", "is_user_function", "length", "lift", "old_value", "read", "set_contents", "view",
 ]
 
 LITERALS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range)
@@ -55,12 +55,17 @@ def old_value(place: Place) -> Any:
     """What a region that did not write `place` leaves there: its value before the region."""
     if isinstance(place, Contents):
         return contents(place.owner)
+    if isinstance(place, Tail):
+        raw = current().raw(place)
+        return [] if raw is NOT_STORED else raw
     return view(place)
 
 
 # ------------------------------------------------------------------------------------------------ lifting
 def lift(session: Session, value: Any, source: Source) -> Any:
     """Bring a value of the heap into the trace."""
+    if session.embedded:
+        return value
     if isinstance(value, EagerTensor):
         return _tensor_input(session, value, source)
     if isinstance(value, LITERALS) and type(value) in LITERALS:
@@ -90,14 +95,32 @@ def _tensor_input(session: Session, value: Any, source: Source) -> tf.Tensor:
     return placeholder
 
 
-def _input(session: Session, source: Source, spec: tf.TypeSpec, convert: Callable[[Any], Any], part: int = 0) -> Any:
+class Fetch:
     """A graph input that is fetched anew at each call; `part` tells the inputs of one source apart."""
-    run = session.run
 
-    def fetch() -> Any:
-        return convert(source.fetch(run.args))
+    def __init__(self, run: Any, source: Source, convert: Callable[[Any], Any], part: int = 0) -> None:
+        self.run = run
+        self.source = source
+        self.convert = convert
+        self.part = part
 
-    return capture_at_call_time(session.graph, fetch, spec, key=(source, part))
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Fetch) and other.part == self.part and other.source == self.source
+
+    def __hash__(self) -> int:
+        return hash((self.source, self.part))
+
+    def at(self, args: Sequence[Any]) -> Any:
+        """The tensor, given the arguments of the call."""
+        return self.convert(self.source.fetch(args))
+
+    def __call__(self) -> Any:
+        return self.at(self.run.args)
+
+
+def _input(session: Session, source: Source, spec: tf.TypeSpec, convert: Callable[[Any], Any], part: int = 0) -> Any:
+    """An input of the graph."""
+    return capture_at_call_time(session.graph, Fetch(session.run, source, convert, part), spec)
 
 
 def _composite_input(session: Session, value: Any, source: Source) -> Any:

@@ -18,7 +18,7 @@ from tensorflow.python.ops import while_v2 as _while_v2
 
 __all__ = [
     "AutomaticControlDependencies", "EagerTensor", "FuncGraph", "add_control_input", "branch_graph", "build_cond", "build_while",
-    "call_concrete", "capture_at_call_time", "in_eager_mode", "is_symbolic_tensor", "self_test",
+    "call_concrete", "capture_at_call_time", "captures_of", "in_eager_mode", "is_symbolic_tensor", "self_test",
 ]
 
 EagerTensor: type = _ops.EagerTensor
@@ -57,9 +57,9 @@ def build_while(body: Callable[..., Any], init: Sequence[tf.Tensor], shapes: Seq
         lambda go, *rest: go, body, list(init), shape_invariants=list(shapes), return_same_structure=True, name="while_")
 
 
-def capture_at_call_time(graph: FuncGraph, fetch: Callable[[], Any], spec: tf.TypeSpec, key: object) -> Any:
-    """An input of the graph whose value is `fetch()` at each call."""
-    return graph.capture_call_time_value(fetch, spec, key=key)
+def capture_at_call_time(graph: FuncGraph, fetch: Callable[[], Any], spec: tf.TypeSpec) -> Any:
+    """An input of the graph whose value is `fetch()` at each call; equal `fetch` objects share one."""
+    return graph.capture_call_time_value(fetch, spec, key=fetch)
 
 
 def add_control_input(op: tf.Operation, before: tf.Operation) -> None:
@@ -67,9 +67,15 @@ def add_control_input(op: tf.Operation, before: tf.Operation) -> None:
     op._add_control_input(before)
 
 
-def call_concrete(concrete: Any, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-    """Run a concrete function on flat tensors and return its flat outputs."""
-    outputs = concrete._call_flat(list(tensors), concrete.captured_inputs)
+def captures_of(concrete: Any) -> list[Any]:
+    """What a concrete function captures, in the order of its inputs: tensors, then the objects that fetch one."""
+    graph = concrete.graph
+    return [*graph.external_captures, *graph._function_captures.by_ref_external]
+
+
+def call_concrete(concrete: Any, captured: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+    """Run a concrete function without arguments on its captured tensors; flat outputs. Gradients are recorded."""
+    outputs = concrete._call_flat([], list(captured))
     if outputs is None or isinstance(outputs, _ops.Operation):
         return []
     return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
@@ -117,9 +123,10 @@ def _probe_capture() -> bool:
 
     def read() -> tf.Tensor:
         graph = tf.compat.v1.get_default_graph()
-        return tf.identity(capture_at_call_time(graph, lambda: box[0], tf.TensorSpec([], tf.float32), "box"))
+        return tf.identity(capture_at_call_time(graph, lambda: box[0], tf.TensorSpec([], tf.float32)))
 
     concrete = tf.function(read, autograph=False).get_concrete_function()
-    first = float(call_concrete(concrete, [])[0])
+    (fetch,) = captures_of(concrete)
+    first = float(call_concrete(concrete, [fetch()])[0])
     box[0] = tf.constant(5.0)
-    return first == 1.0 and float(call_concrete(concrete, [])[0]) == 5.0
+    return first == 1.0 and float(call_concrete(concrete, [fetch()])[0]) == 5.0

@@ -1,0 +1,128 @@
+"""Assignment, plain, augmented and by walrus, and ``del``.
+
+    a, *b = xs      -->   _parts_1 = rt.unpack(xs, 2, 1); a = _parts_1[0]; b = _parts_1[1]
+    self.n += 1     -->   _owner_1 = self; rt.set_attribute(_owner_1, 'n', rt.in_place('+', rt.get_attribute(_owner_1, 'n'), 1))
+    (y := f(x))     -->   bind_y(rt.call(f, x)), with  def bind_y(value): nonlocal y; y = value; return value
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+from imp2tf.alternatives import over, raise_error
+from imp2tf.attributes import delete_attribute
+from imp2tf.containers import delete_item, new_list
+from imp2tf.errors import NeedsValue, fall_back
+from imp2tf.namespace import operator
+from imp2tf.quote import quote, quote_expr
+from imp2tf.iteration import drained
+from imp2tf.operations import in_place
+from imp2tf.rewrite import Converter
+from imp2tf.targets import assign, constant
+from imp2tf.values import Union
+
+OPERATORS: dict[type, str] = {
+    gast.Add: "+", gast.Sub: "-", gast.Mult: "*", gast.Div: "/", gast.FloorDiv: "//", gast.Mod: "%", gast.Pow: "**", gast.MatMult: "@",
+    gast.BitAnd: "&", gast.BitOr: "|", gast.BitXor: "^", gast.LShift: "<<", gast.RShift: ">>",
+}
+
+
+class Assignments(Converter, lowers=(gast.Assign, gast.AnnAssign)):
+    """``target = value`` and its annotated form."""
+
+    def lower(self, node: Any) -> list[gast.stmt]:
+        if node.value is None:
+            return [gast.Pass()]
+        value = self.rw.visit(node.value)
+        targets = node.targets if isinstance(node, gast.Assign) else [node.target]
+        if len(targets) == 1:
+            return assign(self.rw, targets[0], value)
+        held = self.rw.fresh("value")
+        out = quote("held = value", node, held=held, value=value)
+        for target in targets:
+            out.extend(assign(self.rw, target, quote_expr("held", target, held=held)))
+        return out
+
+
+class AugmentedAssignments(Converter, lowers=(gast.AugAssign,)):
+    """``target op= value``."""
+
+    def lower(self, node: gast.AugAssign) -> list[gast.stmt]:
+        op, target = constant(OPERATORS[type(node.op)]), node.target
+        if isinstance(target, gast.Name):
+            old = self.rw.visit(gast.copy_location(gast.Name(target.id, gast.Load(), None, None), target))
+            return assign(self.rw, target, quote_expr("rt.in_place(op, old, value)", node, op=op, old=old, value=self.rw.visit(node.value)))
+        owner = self.rw.fresh("owner")
+        out = quote("owner = value", node, owner=owner, value=self.rw.visit(target.value))
+        if isinstance(target, gast.Attribute):
+            template = "rt.set_attribute(owner, key, rt.in_place(op, rt.get_attribute(owner, key), value))"
+            return out + quote(template, node, owner=owner, key=constant(target.attr), op=op, value=self.rw.visit(node.value))
+        key = self.rw.fresh("key")
+        out += quote("key = value", node, key=key, value=self.rw.visit(target.slice))
+        template = "rt.set_item(owner, key, rt.in_place(op, rt.get_item(owner, key), value))"
+        return out + quote(template, node, owner=owner, key=key, op=op, value=self.rw.visit(node.value))
+
+
+class Walrus(Converter, lowers=(gast.NamedExpr,)):
+    """``(name := value)`` inside an expression."""
+
+    def lower(self, node: gast.NamedExpr) -> gast.expr:
+        bind, text = self.rw.fresh("bind"), node.target.id
+        body = [*assign(self.rw, node.target, quote_expr("value", node)), *quote("return value", node)]
+        changes = [text] if self.rw.kind_of(text) == "local" else []
+        self.rw.frame.before.append(self.rw.function_of(bind, body, changes, node, ["value"]))
+        return quote_expr("bind(value)", node, bind=bind, value=self.rw.visit(node.value))
+
+
+class Deletions(Converter, lowers=(gast.Delete,)):
+    """``del target``."""
+
+    def lower(self, node: gast.Delete) -> list[gast.stmt]:
+        out: list[gast.stmt] = []
+        for target in node.targets:
+            out.extend(self._delete(target))
+        return out
+
+    def _delete(self, target: Any) -> list[gast.stmt]:
+        if isinstance(target, gast.Name):
+            old = self.rw.visit(gast.copy_location(gast.Name(target.id, gast.Load(), None, None), target))
+            return [*quote("old", target, old=[gast.Expr(old)]), *assign(self.rw, target, quote_expr("rt.unbound", target))]
+        if isinstance(target, gast.Attribute):
+            return quote("rt.delete_attribute(owner, attr)", target, owner=self.rw.visit(target.value), attr=constant(target.attr))
+        if isinstance(target, gast.Subscript):
+            return quote("rt.delete_item(owner, key)", target, owner=self.rw.visit(target.value), key=self.rw.visit(target.slice))
+        return [stmt for one in target.elts for stmt in self._delete(one)]
+
+
+@operator
+def unpack(value: Any, count: int, star: int | None) -> Any:
+    """The parts that ``a, b, *c = value`` assigns."""
+    if isinstance(value, Union):
+        return over(value, lambda one: tuple(unpack(one, count, star)))
+    items = drained(value)
+    if items is None:
+        return fall_back(NeedsValue, f"unpacking a {type(value).__name__} of run-time length")
+    least = count - (star is not None)
+    if len(items) < least:
+        wanted = f"at least {least}" if star is not None else str(count)
+        return raise_error(ValueError(f"not enough values to unpack (expected {wanted}, got {len(items)})"))
+    if star is None:
+        if len(items) > count:
+            return raise_error(_too_many(count, items))
+        return items
+    end = len(items) - (count - star - 1)
+    return [*items[:star], new_list(items[star:end]), *items[end:]]
+
+
+def _too_many(count: int, items: list[Any]) -> ValueError:
+    try:
+        exec(f"{', '.join('_' for _ in range(count))}{',' if count == 1 else ''} = items", {"items": [None] * len(items)})
+    except ValueError as error:  # this Python's own wording
+        return ValueError(*error.args)
+    raise AssertionError("unreachable")
+
+
+operator(in_place)
+operator(delete_attribute)
+operator(delete_item)

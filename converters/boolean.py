@@ -1,0 +1,91 @@
+"""``and``, ``or``, ``not`` and conditional expressions: only the operand that Python would evaluate is.
+
+    a and b           -->   rt.and_(lambda: a, lambda: b)
+    x if c else y     -->   rt.if_expression(c, lambda: x, lambda: y)
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gast
+import tensorflow as tf
+
+from imp2tf.analysis.scopes import bound_names
+from imp2tf.namespace import operator
+from imp2tf.operations import truth_of
+from imp2tf.quote import quote_expr
+from imp2tf.region import NO_STATE, State, select
+from imp2tf.rewrite import Converter
+from imp2tf.values import PyNumber
+
+Thunk = Callable[[], Any]
+
+
+class BooleanOperators(Converter, lowers=(gast.BoolOp,)):
+    """``a and b and c``, ``a or b or c``."""
+
+    def lower(self, node: gast.BoolOp) -> gast.expr:
+        operands = [self.rw.delayed(value) for value in node.values]
+        call = quote_expr("rt.and_()" if isinstance(node.op, gast.And) else "rt.or_()", node)
+        call.args = operands
+        return with_state(self.rw, call, node)
+
+
+class ConditionalExpressions(Converter, lowers=(gast.IfExp,)):
+    """``body if test else orelse``."""
+
+    def lower(self, node: gast.IfExp) -> gast.expr:
+        test = self.rw.visit(node.test)
+        call = quote_expr("rt.if_expression(test, body, orelse)", node, test=test, body=self.rw.delayed(node.body), orelse=self.rw.delayed(node.orelse))
+        return with_state(self.rw, call, node)
+
+
+def with_state(rw: Any, call: Any, node: gast.expr) -> gast.expr:
+    """Add the names that walrus expressions in the operands bind, so that they are carried."""
+    names = sorted(one for one in bound_names([node]) if rw.kind_of(one) == "local")
+    if names:
+        state = rw.state([], node, names, exits=False)
+        rw.frame.before.extend(state.setup)
+        call.keywords.append(gast.keyword("state", state.expr))
+    return call  # type: ignore[no-any-return]
+
+
+@operator
+def and_(*operands: Thunk, state: State = NO_STATE) -> Any:
+    """The first operand that is false, else the last."""
+    first = operands[0]()
+    if len(operands) == 1:
+        return first
+    holds = truth_of(first)
+    if isinstance(holds, bool):
+        return and_(*operands[1:], state=state) if holds else first
+    return select(holds, lambda: and_(*operands[1:], state=state), lambda: first, state)
+
+
+@operator
+def or_(*operands: Thunk, state: State = NO_STATE) -> Any:
+    """The first operand that is true, else the last."""
+    first = operands[0]()
+    if len(operands) == 1:
+        return first
+    holds = truth_of(first)
+    if isinstance(holds, bool):
+        return first if holds else or_(*operands[1:], state=state)
+    return select(holds, lambda: first, lambda: or_(*operands[1:], state=state), state)
+
+
+@operator
+def not_(value: Any) -> Any:
+    """``not value``."""
+    holds = truth_of(value)
+    return not holds if isinstance(holds, bool) else PyNumber("bool", tf.logical_not(holds))
+
+
+@operator
+def if_expression(test: Any, body: Thunk, orelse: Thunk, state: State = NO_STATE) -> Any:
+    """``body() if test else orelse()``."""
+    holds = truth_of(test)
+    if isinstance(holds, bool):
+        return body() if holds else orelse()
+    return select(holds, body, orelse, state)

@@ -1,0 +1,85 @@
+"""Displays of lists, dicts and sets: new containers of the trace.
+
+    [a, *b]         -->   rt.new([a, *rt.items(b)])
+    {k: v, **d}     -->   rt.new({k: v, **rt.mapping(d)})
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+from imp2tf import containers
+from imp2tf.alternatives import raise_error
+from imp2tf.namespace import operator
+from imp2tf.quote import quote_expr
+from imp2tf.rewrite import Converter
+from imp2tf.values import Deferred, Union, is_runtime
+from imp2tf.errors import NeedsValue, fall_back
+
+
+class Displays(Converter, lowers=(gast.List, gast.Tuple, gast.Set, gast.Dict)):
+    """``[...]``, ``(...)``, ``{...}``."""
+
+    def lower(self, node: Any) -> gast.expr:
+        if isinstance(node, gast.Dict):
+            return self._dict(node)
+        elements = [self._element(one) for one in node.elts]
+        if isinstance(node, gast.Tuple):
+            return gast.Tuple(elements, gast.Load())
+        if isinstance(node, gast.Set):
+            return quote_expr("rt.new_set(elements)", node, elements=gast.List(elements, gast.Load()))
+        return quote_expr("rt.new(elements)", node, elements=gast.List(elements, gast.Load()))
+
+    def _element(self, node: gast.expr) -> gast.expr:
+        if isinstance(node, gast.Starred):
+            return gast.Starred(quote_expr("rt.items(value)", node, value=self.rw.visit(node.value)), gast.Load())
+        return self.rw.visit(node)  # type: ignore[no-any-return]
+
+    def _dict(self, node: gast.Dict) -> gast.expr:
+        keys = [self.rw.visit(key) if key is not None else None for key in node.keys]
+        values = [
+            self.rw.visit(value) if key is not None else quote_expr("rt.mapping(value)", node, value=self.rw.visit(value))
+            for key, value in zip(node.keys, node.values, strict=True)
+        ]
+        return quote_expr("rt.new_dict(value)", node, value=gast.Dict(
+            [quote_expr("rt.key(value)", node, value=key) if key is not None and not isinstance(key, gast.Constant) else key for key in keys],
+            values))
+
+
+@operator
+def new(value: list[Any]) -> list[Any]:
+    """A list that the program has just made."""
+    return containers.new(value)  # type: ignore[no-any-return]
+
+
+@operator
+def new_dict(value: dict[Any, Any]) -> dict[Any, Any]:
+    """A dict that the program has just made."""
+    return containers.new(value)  # type: ignore[no-any-return]
+
+
+@operator
+def key(value: Any) -> Any:
+    """A key of a dict or an element of a set: it must be known while tracing."""
+    if is_runtime(value) or isinstance(value, (Union, Deferred)):
+        fall_back(NeedsValue, "a key that only the run knows")
+    try:
+        hash(value)
+    except TypeError as error:
+        raise_error(error)
+    return value
+
+
+@operator
+def new_set(values: list[Any]) -> Any:
+    """A set that the program has just made; of run-time values, one that is made after the run."""
+    if any(is_runtime(value) for value in values):
+        if all(is_runtime(value) and not hasattr(value, "shape") for value in values if not isinstance(value, (int, float, str))):
+            return Deferred(_set_of, values)
+        fall_back(NeedsValue, "a set of tensors")
+    return containers.new({key(value) for value in values})
+
+
+def _set_of(*values: Any) -> set[Any]:
+    return set(values)

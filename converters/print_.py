@@ -1,0 +1,81 @@
+"""``print`` and other calls that only show something: made by the run, in program order, with eager's text.
+
+    print('step', int(k))   -->   a host call of the graph that prints the values of this run
+
+`print`, ``write`` of the standard streams and the methods of loggers return nothing that the graph needs.
+"""
+from __future__ import annotations
+
+import builtins
+import functools
+import logging
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from imp2tf.alternatives import over
+from imp2tf.calls import call, replace_call
+from imp2tf.effects import host_call
+from imp2tf.errors import ForeignCall, fall_back
+from imp2tf.foreign import materialized, register_host_method
+from imp2tf.heap import is_user_function
+from imp2tf.values import Deferred, Union
+
+STREAMS = ("stdout", "stderr")
+
+
+@replace_call(builtins.print)
+def print_(*values: Any, sep: Any = None, end: Any = None, file: Any = None, flush: Any = False) -> None:
+    """``print(...)``."""
+    stream = _stream_name(file)
+    if stream is None and file is not None:
+        fall_back(ForeignCall, f"print to a {type(file).__name__}")
+    host_call(lambda *shown: print(*shown, sep=sep, end=end, flush=flush, file=_stream(stream)), *map(printable, values))
+
+
+def _stream_name(file: Any) -> str | None:
+    """The standard stream that `file` is now; the run looks it up again, so that redirection is seen."""
+    return next((name for name in STREAMS if file is not None and file is getattr(sys, name)), None)
+
+
+def _stream(name: str | None) -> Any:
+    return sys.stdout if name is None else getattr(sys, name)
+
+
+def printable(value: Any) -> Any:
+    """What a print shows of a value: the text of a user's ``__str__`` is made by converted code."""
+    if isinstance(value, Union):
+        return over(value, printable) if any(_has_own_text(one) for one in value.alternatives) else value
+    return call(str, value) if _has_own_text(value) else materialized(value)
+
+
+def _has_own_text(value: Any) -> bool:
+    return any(is_user_function(getattr(type(value), name, None)) for name in ("__str__", "__repr__"))
+
+
+@register_host_method(lambda owner: any(owner is getattr(sys, name) for name in STREAMS), ("write", "flush", "writelines"))
+def stream_method(owner: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``sys.stdout.write(text)``: returns the number of characters."""
+    del kwargs
+    stream = _stream_name(owner)
+    host_call(lambda *shown: getattr(_stream(stream), name)(*shown), *args)
+    if name != "write":
+        return None
+    return Deferred(len, args) if isinstance(args[0], Deferred) else len(args[0])
+
+
+LEVELS = ("debug", "info", "warning", "error", "critical", "log")
+
+
+@register_host_method(lambda owner: isinstance(owner, logging.Logger), LEVELS)
+def logger_method(owner: logging.Logger, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """``logger.info(...)``."""
+    _log(getattr(owner, name), args, kwargs)
+
+
+for _function in (logging.debug, logging.info, logging.warning, logging.error, logging.critical):
+    replace_call(_function)(functools.partial(lambda function, *args, **kwargs: _log(function, args, kwargs), _function))
+
+
+def _log(method: Callable[..., None], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    host_call(lambda *shown: method(*shown, **kwargs), *map(printable, args))

@@ -1,0 +1,94 @@
+"""``raise`` and ``assert``.
+
+    raise ValueError(x)     -->   rt.raise_(rt.call(ValueError, x))
+    assert x > 0, 'msg'     -->   rt.assert_(x > 0, lambda: 'msg')
+
+Under a condition on a tensor the exception becomes a host call of the graph: it commits what was written so far, keeps the
+real exception for the dispatcher, and ends the run. Inside ``try`` and ``with`` an exception is an exit like ``return``.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gast
+
+from imp2tf.alternatives import over
+from imp2tf.calls import call
+from imp2tf.exceptions import ProgramRaise
+from imp2tf.exits import RAISE
+from imp2tf.namespace import operator
+from imp2tf.operations import truth_of
+from imp2tf.quote import quote, quote_expr
+from imp2tf.region import NO_STATE, cond
+from imp2tf.rewrite import Converter
+from imp2tf.targets import constant
+from imp2tf.try_state import exception_instance, on_its_way
+from imp2tf.values import Union
+
+
+class Raises(Converter, lowers=(gast.Raise,)):
+    """``raise``, ``raise error``, ``raise error from cause``."""
+
+    def lower(self, node: gast.Raise) -> list[gast.stmt]:
+        error = self.rw.visit(node.exc) if node.exc is not None else quote_expr("rt.caught()", node)
+        if node.cause is not None:
+            error = quote_expr("rt.with_cause(error, cause)", node, error=error, cause=self.rw.visit(node.cause))
+        if self.rw.frame.tries:
+            return quote("_result = rt.raised(error)\n_exit = code", node, error=error, code=constant(RAISE))
+        return quote("rt.raise_(error)", node, error=error)
+
+
+class Asserts(Converter, lowers=(gast.Assert,)):
+    """``assert test, message``."""
+
+    def lower(self, node: gast.Assert) -> list[gast.stmt]:
+        if self.rw.frame.tries:
+            error = quote_expr("AssertionError()", node)
+            error.args = [node.msg] if node.msg is not None else []
+            failed = gast.UnaryOp(gast.Not(), node.test)
+            test = gast.If(gast.copy_location(failed, node), [gast.copy_location(gast.Raise(error, None), node)], [])
+            return self.rw.statement(gast.copy_location(test, node))  # type: ignore[no-any-return]
+        message = self.rw.delayed(node.msg) if node.msg is not None else constant(None)
+        return quote("rt.assert_(test, message)", node, test=self.rw.visit(node.test), message=message)
+
+
+@operator
+def raise_(error: Any) -> None:
+    """Raise an exception of the program."""
+    if isinstance(error, Union):
+        over(error, raise_)
+        return
+    raise ProgramRaise(exception_instance(error))
+
+
+@operator
+def raised(error: Any) -> Any:
+    """An exception that is now on its way to a handler."""
+    if isinstance(error, Union):
+        return over(error, raised)
+    return on_its_way(exception_instance(error))
+
+
+@operator
+def with_cause(error: Any, cause: Any) -> Any:
+    """``error from cause``."""
+    instance = exception_instance(error)
+    instance.__cause__ = cause if cause is None else exception_instance(cause)
+    return instance
+
+
+@operator
+def assert_(test: Any, message: Callable[[], Any] | None) -> None:
+    """Raise AssertionError unless `test` holds."""
+    holds = truth_of(test)
+    if isinstance(holds, bool):
+        if not holds:
+            fail(message)
+    else:
+        cond(holds, lambda: None, lambda: fail(message), NO_STATE)
+
+
+def fail(message: Callable[[], Any] | None) -> None:
+    """Raise AssertionError."""
+    raise ProgramRaise(call(AssertionError) if message is None else call(AssertionError, message()))

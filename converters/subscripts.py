@@ -1,0 +1,112 @@
+"""Elements and slices, attributes.
+
+    x[i]      -->   rt.get_item(x, i)
+    x[a:b]    -->   rt.get_item(x, rt.slice(a, b, None))
+    o.name    -->   rt.get_attribute(o, 'name')
+"""
+from __future__ import annotations
+
+import builtins
+import operator as python
+from typing import Any
+
+import gast
+import numpy as np
+import tensorflow as tf
+
+from imp2tf import attributes, containers
+from imp2tf.alternatives import over
+from imp2tf.arithmetic import run_operation
+from imp2tf.calls import call
+from imp2tf.errors import ForeignCall, NeedsValue, fall_back
+from imp2tf.heap import is_container, is_user_function
+from imp2tf.namespace import operator, rt
+from imp2tf.quote import quote_expr
+from imp2tf.rewrite import Converter
+from imp2tf.targets import constant
+from imp2tf.values import Deferred, PyNumber, Union, is_runtime
+
+rt.slice = builtins.slice
+
+
+class Subscripts(Converter, lowers=(gast.Subscript,)):
+    """``owner[key]`` that is read."""
+
+    def lower(self, node: gast.Subscript) -> gast.expr:
+        owner = self.rw.visit(node.value)
+        return quote_expr("rt.get_item(owner, key)", node, owner=owner, key=self.rw.visit(node.slice))
+
+
+class Slices(Converter, lowers=(gast.Slice,)):
+    """``a:b:c`` inside brackets."""
+
+    def lower(self, node: gast.Slice) -> gast.expr:
+        parts = [self.rw.visit(part) if part is not None else constant(None) for part in (node.lower, node.upper, node.step)]
+        call_ = quote_expr("rt.slice()", node)
+        call_.args = parts
+        return call_
+
+
+class Attributes(Converter, lowers=(gast.Attribute,)):
+    """``owner.name`` that is read."""
+
+    def lower(self, node: gast.Attribute) -> gast.expr:
+        return quote_expr("rt.get_attribute(owner, attr)", node, owner=self.rw.visit(node.value), attr=constant(node.attr))
+
+
+operator(attributes.get_attribute)
+operator(attributes.set_attribute)
+
+
+@operator
+def get_item(owner: Any, key: Any) -> Any:
+    """``owner[key]``."""
+    if isinstance(owner, Union):
+        return over(owner, lambda one: get_item(one, key))
+    if isinstance(key, Union):
+        return over(key, lambda one: get_item(owner, one))
+    method = getattr(type(owner), "__getitem__", None)
+    if is_user_function(method):
+        return call(method, owner, key)
+    if is_container(owner) or (isinstance(owner, tuple) and not isinstance(owner, tf.TensorShape)):
+        return containers.get_item(owner, key)
+    if isinstance(owner, (tf.Tensor, tf.Variable, tf.RaggedTensor)):
+        return run_operation(python.getitem, owner, tensor_key(key))
+    if isinstance(owner, Deferred) or is_runtime(key):
+        return _deferred_item(owner, key)
+    return run_operation(python.getitem, owner, key)
+
+
+def tensor_key(key: Any) -> Any:
+    """An index into a tensor; run-time numbers in it as int32."""
+    if isinstance(key, PyNumber):
+        return tf.cast(key.tensor, tf.int32)
+    if isinstance(key, slice):
+        return slice(*[tensor_key(part) for part in (key.start, key.stop, key.step)])
+    return tuple(tensor_key(part) for part in key) if isinstance(key, tuple) else key
+
+
+def _deferred_item(owner: Any, key: Any) -> Any:
+    if isinstance(owner, (Deferred, np.ndarray, str, bytes)):
+        return Deferred(python.getitem, (owner, key))
+    return fall_back(NeedsValue, f"an element of a {type(owner).__name__} at a position that only the run knows")
+
+
+@operator
+def set_item(owner: Any, key: Any, value: Any) -> None:
+    """``owner[key] = value``."""
+    if isinstance(owner, Union):
+        over(owner, lambda one: set_item(one, key, value))
+        return
+    if isinstance(key, Union):
+        over(key, lambda one: set_item(owner, one, value))
+        return
+    method = getattr(type(owner), "__setitem__", None)
+    if is_user_function(method):
+        call(method, owner, key, value)
+    elif is_container(owner):
+        containers.set_item(owner, key, value)
+    elif isinstance(owner, (tf.Tensor, tuple, str, bytes, range, frozenset)) or method is None:
+        run_operation(python.setitem, owner, key, value)
+    else:
+        fall_back(ForeignCall, f"an element of a {type(owner).__name__} is assigned")

@@ -1,0 +1,218 @@
+"""``try``: handlers see exceptions that depend on tensors, inside the graph.
+
+    try: body                 -->   rt.try_(_body_1, [(lambda: ValueError, _except_2)], _else_3, state)
+    except ValueError: h
+    finally: f                -->   rt.finally_(_body_4, _finally_5, state)
+
+An exception raised in the body is an exit (`imp2tf.exits`) whose value is the exception; handlers are tried in turn by
+class. One that a callee or an operation raises under a condition on a tensor makes the call run as Python.
+"""
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import gast
+import tensorflow as tf
+
+from imp2tf.alternatives import raise_error
+from imp2tf.errors import RaisesUnderTry, fall_back
+from imp2tf.exceptions import ProgramRaise
+from imp2tf.exits import NONE, RAISE, exit_code, none_under_way
+from imp2tf.namespace import operator, rt
+from imp2tf.quote import quote, quote_expr
+from imp2tf.region import State, cond, select
+from imp2tf.rewrite import Block, Converter
+from imp2tf.session import current
+from imp2tf.targets import assign
+from imp2tf.try_state import OnItsWay, on_its_way, raise_record
+from imp2tf.values import DEAD, PyNumber, Union
+
+Handler = tuple[Callable[[], Any], Callable[[Any], None]]
+
+
+class Tries(Converter, lowers=(gast.Try,)):
+    """``try``, ``except``, ``else`` and ``finally``."""
+
+    def lower(self, node: gast.Try) -> list[gast.stmt]:
+        return self._finally(node) if node.finalbody else self._except(node)
+
+    def _body(self, stmts: list[gast.stmt]) -> Block:
+        self.rw.frame.tries += 1
+        body = self.rw.closure("try", stmts)
+        self.rw.frame.tries -= 1
+        return body  # type: ignore[no-any-return]
+
+    def _finally(self, node: gast.Try) -> list[gast.stmt]:
+        stmts = node.body
+        if node.handlers:
+            stmts = [gast.copy_location(gast.Try(node.body, node.handlers, node.orelse, []), node)]
+        body = self._body(stmts)
+        final = self.rw.closure("finally", node.finalbody)
+        state = self.rw.state([body, final], node, sorted(body.bound | final.bound), exits=True)
+        call = quote("rt.finally_(body, final, state)", node, body=body.name, final=final.name, state=state.expr)
+        return [body.definition, final.definition, *state.setup, *call]
+
+    def _except(self, node: gast.Try) -> list[gast.stmt]:
+        body = self._body(node.body)
+        blocks, table = [body], []
+        for handler in node.handlers:
+            block = self._handler(handler)
+            blocks.append(block)
+            kind = self.rw.delayed(handler.type) if handler.type is not None else quote_expr("lambda: rt.any_exception", handler)
+            table.append(quote_expr("(kind, block)", handler, kind=kind, block=block.name))
+        orelse = self.rw.closure("else", node.orelse or [gast.copy_location(gast.Pass(), node)])
+        blocks.append(orelse)
+        names = sorted(frozenset().union(*(block.bound for block in blocks)))
+        state = self.rw.state(blocks, node, names, exits=True)
+        handlers = gast.List(table, gast.Load())
+        call = quote("rt.try_(body, handlers, orelse, state)", node, body=body.name, handlers=handlers, orelse=orelse.name, state=state.expr)
+        return [*(block.definition for block in blocks), *state.setup, *call]
+
+    def _handler(self, handler: gast.ExceptHandler) -> Block:
+        names = []
+        put: list[gast.stmt] = []
+        if handler.name is not None:
+            target = handler.name if isinstance(handler.name, gast.Name) else gast.Name(handler.name, gast.Store(), None, None)
+            put = assign(self.rw, target, quote_expr("error", handler))
+            names = [target.id] if self.rw.kind_of(target.id) == "local" else []
+        block = self.rw.closure("except", handler.body, ["error"], names)
+        definition = block.definition
+        first = 1 if isinstance(definition.body[0], gast.Nonlocal) else 0
+        definition.body[first:first] = put
+        return block  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------------------------------------------ run time
+rt.any_exception = BaseException  # what a bare ``except:`` catches
+
+
+def set_exit(state: State, code: Any, result: Any) -> None:
+    """Replace the exit under way."""
+    state.set((code, result, *state.get()[2:]))
+
+
+@contextlib.contextmanager
+def under_try() -> Iterator[None]:
+    """While this lasts, an exception under a condition on a tensor cannot end the run: a handler may want it."""
+    session = current()
+    session.trying += 1
+    try:
+        yield
+    finally:
+        session.trying -= 1
+
+
+def run_body(body: Callable[[], None], state: State) -> None:
+    """Run a try body; what it raises for certain becomes an exit."""
+    try:
+        with under_try():
+            body()
+    except ProgramRaise as raised:
+        if raised.retry is not None:
+            fall_back(RaisesUnderTry, "an operation under try refuses its arguments", raised)
+        set_exit(state, RAISE, on_its_way(raised.error))
+
+
+@operator
+def try_(body: Callable[[], None], handlers: Sequence[Handler], orelse: Callable[[], None], state: State) -> None:
+    """Run a try statement without its finally."""
+    run_body(body, state)
+    code = exit_code(state)
+    if not isinstance(code, PyNumber):
+        if code == RAISE:
+            _handle(handlers, state)
+        elif code == NONE:
+            orelse()
+        return
+    cond(tf.equal(code.tensor, RAISE), lambda: _handle(handlers, state), lambda: _else(orelse, state), state)
+
+
+def _else(orelse: Callable[[], None], state: State) -> None:
+    clean = none_under_way(exit_code(state))
+    if isinstance(clean, bool):
+        if clean:
+            orelse()
+    else:
+        cond(clean, orelse, lambda: None, state)
+
+
+def _handle(handlers: Sequence[Handler], state: State) -> None:
+    """Give the exception on its way to the first handler whose class matches; without one it goes on."""
+    if not handlers:
+        if not isinstance(exit_code(state), PyNumber):
+            raise_record(state.get()[1])
+        return
+    record = _record(state.get()[1])
+    (kind, handler), others = handlers[0], handlers[1:]
+    matches = _matches(record, kind())
+    if isinstance(matches, bool):
+        _run_handler(handler, record, state) if matches else _handle(others, state)
+    else:
+        cond(matches, lambda: _run_handler(handler, record, state), lambda: _handle(others, state), state)
+
+
+def _record(result: Any) -> Any:
+    """The exceptions among what may be on its way."""
+    if not isinstance(result, Union):
+        return result
+    records = [one for one in result.alternatives if isinstance(one, OnItsWay)]
+    return records[0] if len(records) == 1 else result
+
+
+def _matches(record: Any, kind: Any) -> Any:
+    """Whether an exception on its way is of a class or one of several: a bool or a scalar bool tensor."""
+    if not isinstance(kind, (type, tuple)):
+        raise_error(TypeError("catching classes that do not inherit from BaseException is not allowed"))
+    if isinstance(record, OnItsWay):
+        error = record.error
+        if isinstance(error, Union):
+            return _any_of(error.tag, [isinstance(one, kind) for one in error.alternatives])
+        return isinstance(error, kind)
+    hits = [isinstance(one, OnItsWay) and isinstance(one.error, kind) for one in record.alternatives]
+    return _any_of(record.tag, hits)
+
+
+def _any_of(tag: tf.Tensor, hits: list[bool]) -> Any:
+    if all(hits) or not any(hits):
+        return hits[0]
+    return tf.gather(tf.constant(hits), tag)
+
+
+def _run_handler(handler: Callable[[Any], None], record: Any, state: State) -> None:
+    session = current()
+    if isinstance(record, Union):
+        fall_back(RaisesUnderTry, "a handler sees one of several exceptions")
+    set_exit(state, NONE, DEAD)
+    session.caught.append(record.error)
+    try:
+        handler(record.error)
+    finally:
+        session.caught.pop()
+
+
+@operator
+def caught() -> Any:
+    """The exception that the innermost running handler handles: what a bare ``raise`` raises."""
+    stack = current().caught
+    if not stack:
+        raise ProgramRaise(RuntimeError("No active exception to reraise"))
+    return stack[-1]
+
+
+@operator
+def finally_(body: Callable[[], None], final: Callable[[], None], state: State) -> None:
+    """Run a body and, whatever its exit, a final block; an exit of the final block replaces the body's."""
+    run_body(body, state)
+    code, result = state.get()[:2]
+    set_exit(state, NONE, DEAD)
+    final()
+    new_code, new_result = state.get()[:2]
+    clean = none_under_way(new_code)
+    if isinstance(clean, bool):
+        if clean and not isinstance(code, PyNumber) and code == RAISE:
+            raise_record(result)
+        set_exit(state, code if clean else new_code, result if clean else new_result)
+        return
+    set_exit(state, *select(clean, lambda: (code, result), lambda: (new_code, new_result)))

@@ -1,0 +1,123 @@
+"""``with``: the managers of TensorFlow are entered while tracing, a user's ``__enter__`` and ``__exit__`` are converted.
+
+    with m as v: body   -->   rt.with_(m, _target_1, _with_2, state)
+
+A manager that Python alone can run (a lock, a redirected stream) makes the call run as Python.
+"""
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import gast
+import tensorflow as tf
+
+from imp2tf.calls import call
+from imp2tf.errors import ForeignCall, RaisesUnderTry, fall_back
+from imp2tf.exceptions import ProgramRaise
+from imp2tf.exits import NONE, RAISE, exit_code
+from imp2tf.heap import is_user_function
+from imp2tf.namespace import operator
+from imp2tf.operations import truth_of
+from imp2tf.purity import is_tensorflow
+from imp2tf.quote import quote, quote_expr
+from imp2tf.region import State, cond, scope
+from imp2tf.rewrite import Converter
+from imp2tf.session import current
+from imp2tf.targets import assign, constant, target_names
+from imp2tf.try_state import OnItsWay, on_its_way, raise_record
+from imp2tf.values import DEAD, PyNumber, Union
+
+Block = Callable[[], None]
+
+
+class Withs(Converter, lowers=(gast.With,)):
+    """``with`` with any number of items."""
+
+    def lower(self, node: gast.With) -> list[gast.stmt]:
+        item, others = node.items[0], node.items[1:]
+        body_stmts = node.body
+        if others:
+            body_stmts = [gast.copy_location(gast.With(others, node.body), node)]
+        manager = self.rw.visit(item.context_expr)
+        target, setup, names = constant(None), [], []
+        if item.optional_vars is not None:
+            text = self.rw.fresh("target")
+            names = [one for one in target_names(item.optional_vars) if self.rw.kind_of(one) == "local"]
+            put = assign(self.rw, item.optional_vars, quote_expr("item", item.optional_vars))
+            setup.append(self.rw.function_of(text, put, names, item.optional_vars, ["item"]))
+            target = gast.Name(text, gast.Load(), None, None)
+        self.rw.frame.tries += 1
+        body = self.rw.closure("with", body_stmts, extra=names)
+        self.rw.frame.tries -= 1
+        state = self.rw.state([body], node, sorted(body.bound), exits=True)
+        call_ = quote("rt.with_(manager, target, body, state)", node, manager=manager, target=target, body=body.name, state=state.expr)
+        return [*setup, body.definition, *state.setup, *call_]
+
+
+@operator
+def with_(manager: Any, target: Callable[[Any], None] | None, body: Block, state: State) -> None:
+    """Run a with statement."""
+    if is_user_function(getattr(type(manager), "__enter__", None)):
+        _user_manager(manager, target, body, state)
+    elif is_tensorflow(type(manager)) or isinstance(manager, (contextlib.nullcontext, contextlib._GeneratorContextManager)):
+        _library_manager(manager, target, body, state)
+    else:
+        fall_back(ForeignCall, f"with {type(manager).__module__}.{type(manager).__qualname__}")
+
+
+def _library_manager(manager: Any, target: Callable[[Any], None] | None, body: Block, state: State) -> None:
+    del state
+    if isinstance(manager, contextlib._GeneratorContextManager) and is_user_function(manager.func):
+        fall_back(ForeignCall, f"with {manager.func.__qualname__}()")
+    with manager as entered, scope():
+        if target is not None:
+            target(entered)
+        body()
+
+
+def _user_manager(manager: Any, target: Callable[[Any], None] | None, body: Block, state: State) -> None:
+    cls, session = type(manager), current()
+    entered = call(cls.__enter__, manager)
+    session.trying += 1
+    try:
+        if target is not None:
+            target(entered)
+        body()
+    except ProgramRaise as raised:
+        if raised.retry is not None:
+            fall_back(RaisesUnderTry, "an operation under with refuses its arguments", raised)
+        state.set((RAISE, on_its_way(raised.error), *state.get()[2:]))
+    finally:
+        session.trying -= 1
+    code = exit_code(state)
+    if isinstance(code, PyNumber):
+        cond(tf.equal(code.tensor, RAISE), lambda: _leave_raising(manager, state), lambda: _leave(manager), state)
+    elif code == RAISE:
+        _leave_raising(manager, state)
+    else:
+        _leave(manager)
+
+
+def _leave(manager: Any) -> None:
+    call(type(manager).__exit__, manager, None, None, None)
+
+
+def _leave_raising(manager: Any, state: State) -> None:
+    """Tell the manager of the exception; it may swallow it."""
+    record = state.get()[1]
+    if isinstance(record, Union):
+        record = next(one for one in record.alternatives if isinstance(one, OnItsWay))
+    swallowed = truth_of(call(type(manager).__exit__, manager, type(record.error), record.error, None))
+
+    def swallow() -> None:
+        state.set((NONE, DEAD, *state.get()[2:]))
+
+    if isinstance(swallowed, bool):
+        if swallowed:
+            swallow()
+        elif not isinstance(exit_code(state), PyNumber):
+            raise_record(record)
+    else:
+        cond(swallowed, swallow, lambda: None, state)

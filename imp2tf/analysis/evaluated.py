@@ -1,0 +1,52 @@
+"""What of a node is evaluated where the node stands.
+
+def g(x=a, *, y: b = c): return d      -->   a, c, b        (d is evaluated in calls of g)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+import gast
+
+FunctionDefNode: TypeAlias = gast.FunctionDef | gast.AsyncFunctionDef
+FunctionNode: TypeAlias = gast.FunctionDef | gast.AsyncFunctionDef | gast.Lambda
+ComprehensionNode: TypeAlias = gast.ListComp | gast.SetComp | gast.DictComp | gast.GeneratorExp
+
+
+def parameters(arguments: gast.arguments) -> list[gast.Name]:
+    """Every parameter of a signature, in the order of the code object's variables."""
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return named + [star for star in (arguments.vararg, arguments.kwarg) if star is not None]
+
+
+def signature_annotations(function: FunctionDefNode) -> list[gast.expr]:
+    """The annotations of a signature."""
+    of_parameters = [parameter.annotation for parameter in parameters(function.args)]
+    return [annotation for annotation in [*of_parameters, function.returns] if annotation is not None]
+
+
+def outer_parts(node: FunctionNode | gast.ClassDef) -> list[gast.AST]:
+    """What a definition evaluates at once, in order, apart from annotations and the body of a class."""
+    if isinstance(node, gast.ClassDef):
+        return [*node.decorator_list, *node.bases, *node.keywords]
+    defaults = [*node.args.defaults, *(default for default in node.args.kw_defaults if default is not None)]
+    return defaults if isinstance(node, gast.Lambda) else [*node.decorator_list, *defaults]
+
+
+def evaluated_here(nodes: Iterable[gast.AST]) -> Iterator[gast.AST]:
+    """``nodes`` and all below that runs in their own function, so no bodies of definitions or generators."""
+    pending = list(nodes)[::-1]
+    while pending:
+        node = pending.pop()
+        yield node
+        if isinstance(node, FunctionDefNode):
+            children = [*outer_parts(node), *signature_annotations(node)]
+        elif isinstance(node, gast.Lambda | gast.ClassDef):
+            children = outer_parts(node)
+        elif isinstance(node, gast.GeneratorExp):
+            children = [node.generators[0].iter]
+        else:
+            children = list(gast.iter_child_nodes(node))
+        pending.extend(reversed(children))

@@ -1,0 +1,287 @@
+"""Attributes of objects: looked up as Python does, read and written through the heap of the trace."""
+from __future__ import annotations
+
+import functools
+import types
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from imp2tf.alternatives import over, raise_error, stripped
+from imp2tf.arithmetic import run_operation
+from imp2tf.calls import call
+from imp2tf.containers import ContainerMethod
+from imp2tf.errors import ForeignCall, LostValue, NeedsValue, fall_back
+from imp2tf.foreign import method_of_deferred
+from imp2tf.heap import is_container, is_user_function, view
+from imp2tf.places import Attribute
+from imp2tf.session import active, current
+from imp2tf.tf_compat import is_symbolic_tensor
+from imp2tf.values import LOST, UNBOUND, Deferred, PyNumber, Union
+
+__all__ = ["delete_attribute", "get_attribute", "has_attribute", "set_attribute"]
+
+MISSING = object()
+AS_THEY_ARE = (
+    types.ModuleType, types.BuiltinFunctionType, types.MethodType, str, bytes, int, float, complex, type(None), tuple,
+    tf.DType, tf.TensorShape, tf.Variable, np.ndarray, np.generic, functools.partial, super, range, slice, frozenset, types.GeneratorType,
+)
+LIBRARIES = frozenset({"tensorflow", "numpy", "keras", "builtins", "collections", "math", "functools", "threading", "contextlib", "io"})
+
+
+def get_attribute(owner: Any, name: str, default: Any = MISSING) -> Any:
+    """``owner.name``, or ``getattr(owner, name, default)``."""
+    if active() is None:
+        return getattr(owner, name) if default is MISSING else getattr(owner, name, default)
+    if isinstance(owner, Union):
+        return _of_union(owner, name, default)
+    if isinstance(owner, PyNumber):
+        return _of_number(owner, name)
+    if isinstance(owner, Deferred):
+        return method_of_deferred(owner, name)
+    if isinstance(owner, tf.Tensor):
+        return _of_tensor(owner, name, default)
+    if is_container(owner) and not _has_own_fields(owner):
+        return _of_container(owner, name, default)
+    if isinstance(owner, AS_THEY_ARE) or (_is_library_object(owner) and not isinstance(owner, tf.Module)):
+        return _plain(owner, name, default)
+    return _of_class(owner, name, default) if isinstance(owner, type) else _of_object(owner, name, default)
+
+
+def _plain(owner: Any, name: str, default: Any) -> Any:
+    try:
+        return getattr(owner, name) if default is MISSING else getattr(owner, name, default)
+    except AttributeError as error:
+        return raise_error(error)
+
+
+def _is_library_object(owner: Any) -> bool:
+    cls = owner if isinstance(owner, type) else type(owner)
+    return cls.__module__.partition(".")[0] in LIBRARIES and not isinstance(owner, types.FunctionType)
+
+
+def _of_union(owner: Union, name: str, default: Any) -> Any:
+    if any(one is LOST for one in owner.alternatives):
+        fall_back(LostValue, f"an object made anew in a branch or loop is asked for {name!r} after it")
+    if default is MISSING and any(one is None for one in owner.alternatives):
+        error = AttributeError(f"'NoneType' object has no attribute {name!r}", name=name, obj=None)
+        return get_attribute(stripped(owner, None, error), name)
+    return over(owner, lambda one: get_attribute(one, name, default))
+
+
+def _of_number(owner: PyNumber, name: str) -> Any:
+    if name == "real":
+        return owner
+    if name in ("numpy", "shape", "dtype"):
+        return raise_error(AttributeError(f"'{owner.kind}' object has no attribute {name!r}"))
+    return fall_back(NeedsValue, f".{name} of a run-time {owner.kind}")
+
+
+def _of_tensor(owner: tf.Tensor, name: str, default: Any) -> Any:
+    if name == "numpy" and is_symbolic_tensor(owner):
+        return Deferred(getattr, (owner, "numpy"))
+    if name == "shape" and not owner.shape.is_fully_defined():
+        fall_back(NeedsValue, "the static shape of a tensor whose shape only the run knows")
+    if name in ("op", "graph", "name", "device", "ref", "cpu", "gpu", "backing_device") and is_symbolic_tensor(owner):
+        fall_back(NeedsValue, f".{name} of a tensor")
+    return _plain(owner, name, default)
+
+
+def _has_own_fields(owner: Any) -> bool:
+    """Whether a container is of a user's subclass with attributes or methods of its own."""
+    return type(owner).__module__.partition(".")[0] not in LIBRARIES and type(owner).__name__ != "ListWrapper"
+
+
+def _of_container(owner: Any, name: str, default: Any) -> Any:
+    if not hasattr(owner, name):
+        return _plain(owner, name, default)
+    value = getattr(type(owner), name, None)
+    return ContainerMethod(owner, name) if callable(value) else getattr(owner, name)
+
+
+# ------------------------------------------------------------------------------------------------ objects
+def _class_attribute(cls: type, name: str) -> tuple[type, Any] | None:
+    """The class of the hierarchy that holds an attribute, and the attribute."""
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            return base, base.__dict__[name]
+    return None
+
+
+def _of_object(owner: Any, name: str, default: Any) -> Any:
+    cls, found = type(owner), _class_attribute(type(owner), name)
+    hook = _class_attribute(cls, "__getattribute__")
+    if hook is not None and is_user_function(hook[1]):
+        return call(hook[1], owner, name)
+    if found is not None:
+        if isinstance(found[1], property):
+            return call(found[1].fget, owner)
+        if isinstance(found[1], functools.cached_property):
+            return _cached_property(owner, name, found[1])
+        if _is_foreign_descriptor(found[1]):
+            return _plain(owner, name, default)
+    value = _instance_value(owner, name)
+    if value is not UNBOUND:
+        return value
+    if found is not None and not isinstance(found[1], types.MemberDescriptorType):
+        return _bound(owner, cls, found[0], name)
+    return _missing(owner, cls, name, default)
+
+
+def _instance_value(owner: Any, name: str) -> Any:
+    value = view(Attribute(owner, name))
+    if isinstance(value, Union) and any(one is UNBOUND for one in value.alternatives):
+        return stripped(value, UNBOUND, _no_attribute(owner, name))
+    return value
+
+
+def _no_attribute(owner: Any, name: str) -> AttributeError:
+    kind = f"type object {owner.__name__!r}" if isinstance(owner, type) else f"{type(owner).__name__!r} object"
+    return AttributeError(f"{kind} has no attribute {name!r}", name=name, obj=owner)
+
+
+def _is_foreign_descriptor(value: Any) -> bool:
+    """A data descriptor that is neither a property nor a slot."""
+    return hasattr(type(value), "__set__") and not isinstance(value, (types.MemberDescriptorType, types.FunctionType))
+
+
+def _cached_property(owner: Any, name: str, found: functools.cached_property[Any]) -> Any:
+    value = _instance_value(owner, name)
+    if value is UNBOUND:
+        value = call(found.func, owner)
+        current().write(Attribute(owner, name), value)
+    return value
+
+
+def _bound(owner: Any, cls: type, holder: type, name: str) -> Any:
+    """A class attribute as its instance sees it."""
+    value = view(Attribute(holder, name))
+    if isinstance(value, Union):
+        return over(value, lambda one: _bind(one, owner, cls))
+    return _bind(value, owner, cls)
+
+
+def _bind(value: Any, owner: Any, cls: type) -> Any:
+    if isinstance(value, types.FunctionType):
+        return value if owner is None else types.MethodType(value, owner)
+    get = getattr(type(value), "__get__", None)
+    return value if get is None else get(value, owner, cls)
+
+
+def _missing(owner: Any, cls: type, name: str, default: Any) -> Any:
+    hook = _class_attribute(cls, "__getattr__")
+    if hook is not None and is_user_function(hook[1]):
+        return call(hook[1], owner, name) if default is MISSING else _hooked_default(owner, name, default, hook[1])
+    if hook is not None or name.startswith("__"):
+        return _plain(owner, name, default)
+    return raise_error(_no_attribute(owner, name)) if default is MISSING else default
+
+
+def _hooked_default(owner: Any, name: str, default: Any, hook: types.FunctionType) -> Any:
+    return fall_back(ForeignCall, f"getattr with a default on an object with __getattr__ ({name!r}, {default!r}, {hook.__name__})")
+
+
+def _of_class(owner: type, name: str, default: Any) -> Any:
+    found = _class_attribute(owner, name)
+    meta = _class_attribute(type(owner), name)
+    if found is None or (meta is not None and hasattr(type(meta[1]), "__set__")):
+        return _plain(owner, name, default)
+    if hasattr(type(found[1]), "__get__") and not isinstance(found[1], types.FunctionType):
+        view(Attribute(found[0], name))
+        return getattr(owner, name)
+    return _bound(None, owner, found[0], name)
+
+
+def has_attribute(owner: Any, name: str) -> Any:
+    """``hasattr(owner, name)``."""
+    if isinstance(owner, Union):
+        return over(owner, lambda one: has_attribute(one, name))
+    if active() is None or isinstance(owner, (tf.Tensor, *AS_THEY_ARE)) or is_container(owner):
+        return hasattr(owner, name)
+    if not isinstance(owner, type) and _class_attribute(type(owner), "__getattr__") is not None:
+        fall_back(ForeignCall, "hasattr on an object with __getattr__")
+    value = view(Attribute(owner, name)) if not isinstance(owner, (PyNumber, Deferred)) else UNBOUND
+    if isinstance(value, Union) and any(one is UNBOUND for one in value.alternatives):
+        present = [one is not UNBOUND for one in value.alternatives]
+        return PyNumber("bool", tf.gather(tf.constant(present), value.tag))
+    return value is not UNBOUND or _class_attribute(type(owner) if not isinstance(owner, type) else owner, name) is not None
+
+
+# ------------------------------------------------------------------------------------------------ writing
+def set_attribute(owner: Any, name: str, value: Any) -> None:
+    """``owner.name = value``."""
+    if active() is None:
+        setattr(owner, name, value)
+        return
+    if isinstance(owner, Union):
+        over(owner, lambda one: set_attribute(one, name, value))
+        return
+    hook = _class_attribute(type(owner), "__setattr__")
+    if hook is not None and is_user_function(hook[1]):
+        call(hook[1], owner, name, value)
+    else:
+        store_attribute(owner, name, value)
+
+
+def store_attribute(owner: Any, name: str, value: Any) -> None:
+    """``object.__setattr__(owner, name, value)``: past a hook of the class."""
+    found = _class_attribute(type(owner), name)
+    if found is not None and isinstance(found[1], property):
+        setter = found[1].fset
+        if setter is None:
+            raise_error(_refusal(owner, name, value))
+        call(setter, owner, value)
+        return
+    if _refuses_attributes(owner, found):
+        _refused(owner, name, value)
+    current().write(Attribute(owner, name), value)
+
+
+def _refusal(owner: Any, name: str, value: Any) -> BaseException:
+    try:
+        setattr(owner, name, value)
+    except AttributeError as error:
+        return error
+    return AttributeError(name)
+
+
+def _refuses_attributes(owner: Any, found: tuple[type, Any] | None) -> bool:
+    if isinstance(owner, (tf.Tensor, PyNumber, Deferred, *AS_THEY_ARE)) or is_container(owner):
+        return True
+    if found is not None and hasattr(type(found[1]), "__set__"):
+        return not isinstance(found[1], types.MemberDescriptorType)
+    frozen = getattr(type(owner), "__dataclass_params__", None)
+    return not hasattr(owner, "__dict__") and found is None or bool(frozen is not None and frozen.frozen)
+
+
+def _refused(owner: Any, name: str, value: Any) -> None:
+    """Objects that take no attributes say so themselves; others have effects of their own."""
+    frozen = getattr(type(owner), "__dataclass_params__", None)
+    if isinstance(owner, (int, float, str, bytes, tuple)) or (frozen is not None and frozen.frozen) or not hasattr(owner, "__dict__"):
+        run_operation(setattr, owner, name, value)
+    fall_back(ForeignCall, f"setting {name!r} of a {type(owner).__name__}")
+
+
+def delete_attribute(owner: Any, name: str) -> None:
+    """``del owner.name``."""
+    if active() is None:
+        delattr(owner, name)
+        return
+    place = Attribute(owner, name)
+    value = view(place)
+    if isinstance(value, Union):
+        stripped(value, UNBOUND, _no_attribute(owner, name))
+    elif value is UNBOUND:
+        raise_error(AttributeError(*_deletion_error(owner, name).args))
+    current().write(place, UNBOUND)
+
+
+def _deletion_error(owner: Any, name: str) -> AttributeError:
+    try:
+        delattr(owner, name)
+    except AttributeError as error:
+        return error
+    return AttributeError(name)
+
+

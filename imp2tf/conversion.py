@@ -1,0 +1,82 @@
+"""From a function to its converted form: read, rewrite, compile, once per code object."""
+from __future__ import annotations
+
+import dataclasses
+import ast
+import threading
+import types
+import weakref
+from collections.abc import Sequence
+
+import gast
+
+from imp2tf.analysis.flow import has_await, has_yield
+from imp2tf.errors import NoSource, UnsupportedSyntax, fall_back
+from imp2tf.namespace import rt
+from imp2tf.rewrite import Converter, rewrite_function
+from imp2tf.source import SourceUnavailable, bind, compile_node, lambda_to_function, read
+
+__all__ = ["ConvertedCode", "convert_code", "convert_function", "register_converters"]
+
+EXTRA = ("rt", "rt_cells", "rt_globals", "rt_code")
+
+_converters: list[type[Converter]] = []
+_codes: dict[types.CodeType, ConvertedCode] = {}
+_functions: weakref.WeakKeyDictionary[types.FunctionType, types.FunctionType] = weakref.WeakKeyDictionary()
+_lock = threading.RLock()
+
+
+@dataclasses.dataclass(frozen=True)
+class ConvertedCode:
+    """The result of rewriting one code object: compiled, and as text for people."""
+
+    code: types.CodeType
+    tree: ast.Module
+
+    @property
+    def text(self) -> str:
+        """The rewritten function as source."""
+        return ast.unparse(self.tree)
+
+
+def register_converters(converters: Sequence[type[Converter]]) -> None:
+    """The converters that functions are rewritten with."""
+    _converters[:] = converters
+
+
+def convert_function(function: types.FunctionType) -> types.FunctionType:
+    """The converted form of a user's function: the same cells, globals and defaults, other code."""
+    with _lock:
+        found = _functions.get(function)
+        if found is None or found.__defaults__ is not function.__defaults__:
+            converted = convert_code(function)
+            cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+            extra = {"rt": rt, "rt_cells": cells, "rt_globals": function.__globals__, "rt_code": function.__code__}
+            found = bind(converted.code, function, extra)
+            found.__imp2tf_converted__ = True  # type: ignore[attr-defined]
+            _functions[function] = found
+        return found
+
+
+def convert_code(function: types.FunctionType) -> ConvertedCode:
+    """Rewrite and compile the code of a function."""
+    with _lock:
+        if function.__code__ not in _codes:
+            _codes[function.__code__] = _convert(function)
+        return _codes[function.__code__]
+
+
+def _convert(function: types.FunctionType) -> ConvertedCode:
+    try:
+        source = read(function)
+    except SourceUnavailable as error:
+        fall_back(NoSource, f"the source of {function.__qualname__} is not available: {error}", error)
+    node = source.node
+    if isinstance(node, gast.AsyncFunctionDef) or has_yield(node) or has_await(node):
+        fall_back(UnsupportedSyntax, f"{function.__qualname__} is a generator or coroutine")
+    if isinstance(node, gast.Lambda):
+        node = lambda_to_function(node)
+    new = rewrite_function(node, _converters, function.__code__.co_freevars)
+    return ConvertedCode(compile_node(source, new, function, EXTRA), gast.gast_to_ast(gast.Module([new], [])))
+
+

@@ -1,0 +1,217 @@
+"""Calls of a converted function: find the graph whose guards hold, run it, else trace, else run as Python and say so once."""
+from __future__ import annotations
+
+import collections
+import dataclasses
+import inspect
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from imp2tf.errors import ConversionError, Fallback, Location, NeedsValue, RecompileLimit
+from imp2tf.guards import Miss, find_misses, relax
+from imp2tf.logs import log
+from imp2tf.options import Options
+from imp2tf.session import Relaxations
+from imp2tf.trace import AlwaysRaises, Graph, trace_call
+
+__all__ = ["Dispatcher", "FallbackRecord", "Parameters"]
+
+
+class Parameters:
+    """Binds the arguments of a call to a flat list, one value per parameter."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.signature = inspect.signature(function)
+        parameters = list(self.signature.parameters.values())
+        self.names = [one.name for one in parameters]
+        self.kinds = [one.kind for one in parameters]
+        self.simple = all(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in parameters)
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
+        """One value per parameter, defaults included. Raises TypeError as the call itself would."""
+        if self.simple and not kwargs and len(args) == len(self.names):
+            return args
+        bound = self.signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return list(bound.arguments.values())
+
+    def unbind(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The positional and keyword arguments that give these values."""
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        for name, kind, value in zip(self.names, self.kinds, values, strict=True):
+            if kind is inspect.Parameter.VAR_POSITIONAL:
+                args.extend(value)
+            elif kind is inspect.Parameter.VAR_KEYWORD:
+                kwargs.update(_lifted_mapping(value))
+            elif kind is inspect.Parameter.KEYWORD_ONLY:
+                kwargs[name] = value
+            else:
+                args.append(value)
+        return tuple(args), kwargs
+
+
+def _lifted_mapping(value: dict[str, Any]) -> dict[str, Any]:
+    from imp2tf.heap import contents
+
+    return contents(value)  # type: ignore[no-any-return]
+
+
+MAX_ALWAYS_RAISED = 16
+LEAST_BUDGET, BUDGET_FACTOR = 1.0, 8.0  # seconds, times the first trace: library code may unroll for unknown shapes
+
+
+@dataclasses.dataclass
+class FallbackRecord:
+    """A reason why calls ran as Python."""
+
+    code: str
+    reason: str
+    hint: str
+    location: Location | None
+    count: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "code": self.code, "file": self.location.filename if self.location else None, "line": self.location.line if self.location else None,
+            "reason": self.reason, "hint": self.hint, "count": self.count,
+        }
+
+
+class Dispatcher:
+    """The graphs of one function, and the decision which of them, if any, serves a call."""
+
+    def __init__(self, function: Callable[..., Any], options: Options) -> None:
+        self.function = function
+        self.options = options
+        self.parameters = Parameters(function)
+        self.lock = threading.RLock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all graphs and everything learned."""
+        self.graphs: list[Graph] = []
+        self.relaxations = Relaxations()
+        self.counts: collections.Counter[str] = collections.Counter()
+        self.fallbacks: dict[tuple[str, Location | None], FallbackRecord] = {}
+        self.settled: FallbackRecord | None = None
+        self.last_failure: FallbackRecord | None = None
+        self.failures_in_a_row = 0
+        self.misses: list[str] = []
+
+    # -------------------------------------------------------------------------------------- calls
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the function."""
+        counts = self.counts
+        counts["calls"] += 1
+        if self.settled is not None:
+            return self._python(args, kwargs, self.settled)
+        if counts["calls"] <= self.options.profile_runs:
+            return self._profiled(args, kwargs)
+        values = self.parameters.bind(args, kwargs)
+        for graph in self.graphs:
+            if graph.holds(values):
+                return self._run(graph, values, args, kwargs)
+        return self._new_graph(values, args, kwargs)
+
+    def _profiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self.counts["eager_calls"] += 1
+        return self.function(*args, **kwargs)
+
+    def _run(self, graph: Graph, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self.counts["graph_calls"] += 1
+        before = graph.run.host_calls
+        try:
+            return graph(values)
+        except Fallback as fallback:
+            self.counts["graph_calls"] -= 1
+            return self._fall_back(fallback.error, args, kwargs)
+        finally:
+            self.counts["host_calls"] += graph.run.host_calls - before
+
+    def _python(self, args: tuple[Any, ...], kwargs: dict[str, Any], record: FallbackRecord) -> Any:
+        record.count += 1
+        self.counts["eager_calls"] += 1
+        return self.function(*args, **kwargs)
+
+    # -------------------------------------------------------------------------------------- tracing
+    def _new_graph(self, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with self.lock:
+            for graph in self.graphs:
+                if graph.holds(values):
+                    return self._run(graph, values, args, kwargs)
+            self._learn(values)
+            if len(self.graphs) >= self.options.recompile_limit or self.counts["always_raised"] >= MAX_ALWAYS_RAISED:
+                limit = RecompileLimit(f"traced {len(self.graphs)} times; {self._last_miss()}")
+                return self._fall_back(limit, args, kwargs, settle=False)
+            try:
+                found = self._trace(values)
+            except AlwaysRaises:
+                self.counts["always_raised"] += 1
+                self.counts["eager_calls"] += 1
+                return self.function(*args, **kwargs)
+            except Fallback as fallback:
+                return self._fall_back(fallback.error, args, kwargs, cause=fallback.__cause__)
+        return self._run(found, values, args, kwargs)
+
+    def _trace(self, values: Sequence[Any]) -> Graph:
+        try:
+            graph = self._traced(values)
+        except Fallback as fallback:
+            if not (isinstance(fallback.error, NeedsValue) and (self.relaxations.numbers or self.relaxations.shapes)):
+                raise
+            self._give_up_relaxing()
+            graph = self._traced(values)
+        self.counts["traces"] += 1
+        self.graphs.insert(0, graph)
+        self.last_failure = None
+        return graph
+
+    def _traced(self, values: Sequence[Any]) -> Graph:
+        started = time.monotonic()
+        graph = trace_call(self.function, self.parameters.names, values, self.parameters.unbind, self.relaxations, self.options)
+        if self.relaxations.budget is None:
+            self.relaxations.budget = max(LEAST_BUDGET, BUDGET_FACTOR * (time.monotonic() - started))
+        return graph
+
+    def _give_up_relaxing(self) -> None:
+        """What was relaxed steers Python: keep it constant from now on."""
+        self.relaxations.constant |= self.relaxations.numbers | set(self.relaxations.shapes)
+        self.relaxations.shapes.clear()
+
+    def _learn(self, values: Sequence[Any]) -> None:
+        if not self.graphs:
+            return
+        self.counts["guard_misses"] += 1
+        misses: list[Miss] = []
+        for graph in self.graphs:
+            found = find_misses(graph.guards, values)
+            if self.options.reduce_retracing:
+                relax(found, self.relaxations)
+            misses = misses or found
+        self.misses.append(str(misses[0]) if misses else "a guard failed and held again")
+        log("recompiles", "%s: traced again because %s", self.function, self.misses[-1])
+
+    def _last_miss(self) -> str:
+        return self.misses[-1] if self.misses else "no guard failed"
+
+    # -------------------------------------------------------------------------------------- falling back
+    def _fall_back(self, error: ConversionError, args: tuple[Any, ...], kwargs: dict[str, Any], cause: BaseException | None = None,
+                   settle: bool = True) -> Any:
+        if self.options.fullgraph:
+            raise error from cause
+        key = (error.code, error.location)
+        record = self.fallbacks.get(key)
+        if record is None:
+            record = self.fallbacks[key] = FallbackRecord(error.code, error.reason, error.hint, error.location)
+            log("fallbacks", "%s runs as Python: %s", getattr(self.function, "__qualname__", self.function), error)
+        self.failures_in_a_row = self.failures_in_a_row + 1 if self.last_failure is record else 1
+        self.last_failure = record
+        if settle and self.failures_in_a_row >= error.patience:
+            self.settled = record
+        return self._python(args, kwargs, record)
+
+

@@ -1,0 +1,146 @@
+"""Guards: one compiled function per trace that says whether everything the trace assumed still holds."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from imp2tf.session import Guard, Relaxations
+from imp2tf.tf_compat import EagerTensor
+
+__all__ = ["Miss", "compile_guards", "describe_guard", "find_misses", "relax"]
+
+GONE = (AttributeError, KeyError, IndexError, TypeError, ValueError, tf.errors.OpError)
+
+
+class _Constants:
+    """Objects that the generated code refers to, by name."""
+
+    def __init__(self) -> None:
+        self.namespace: dict[str, Any] = {"GONE": GONE}
+        self._names: dict[int, str] = {}
+
+    def __call__(self, value: Any) -> str:
+        name = self._names.get(id(value))
+        if name is None:
+            name = self._names[id(value)] = f"k{len(self._names)}"
+            self.namespace[name] = value
+        return name
+
+
+def compile_guards(guards: Sequence[Guard]) -> Callable[[Sequence[Any]], bool]:
+    """A function of the bound arguments of a call."""
+    constant = _Constants()
+    tests = [_test(guard, constant) for guard in guards]
+    lines = ["def holds(args):", "    try:", f"        return {' and '.join(tests) or 'True'}", "    except GONE:", "        return False"]
+    exec(compile("\n".join(lines), "<imp2tf guards>", "exec"), constant.namespace)
+    return constant.namespace["holds"]  # type: ignore[no-any-return]
+
+
+def _test(guard: Guard, constant: Callable[[Any], str]) -> str:
+    value, expected = guard.source.expression(constant), guard.expected
+    if guard.check == "tensor":
+        return _tensor_test(value, expected, constant)
+    if guard.check == "literal":
+        return _literal_test(value, expected, constant)
+    if guard.check == "identity":
+        return f"{value} is {constant(expected)}"
+    if guard.check == "type":
+        return f"type({value}) is {constant(expected)}"
+    if guard.check == "same":
+        return f"{value} is {expected.expression(constant)}"
+    return f"{constant(_CHECKS[guard.check])}({value}, {constant(expected)})"
+
+
+def _tensor_test(value: str, spec: tf.TensorSpec, constant: Callable[[Any], str]) -> str:
+    shape = f"v.shape == {constant(spec.shape)}" if spec.shape.is_fully_defined() else f"{constant(spec.shape)}.is_compatible_with(v.shape)"
+    return f"(type(v := {value}) is {constant(EagerTensor)} and v.dtype is {constant(spec.dtype)} and {shape})"
+
+
+def _literal_test(value: str, expected: Any, constant: Callable[[Any], str]) -> str:
+    if expected is None or isinstance(expected, bool):
+        return f"{value} is {expected!r}"
+    if isinstance(expected, float) and (expected != expected or expected == 0.0):
+        return f"(type(v := {value}) is float and repr(v) == {repr(expected)!r})"
+    return f"(type(v := {value}) is {constant(type(expected))} and v == {constant(expected)})"
+
+
+def _equal(value: Any, expected: Any) -> bool:
+    return type(value) is type(expected) and bool(value == expected)
+
+
+def _array(value: Any, expected: np.ndarray) -> bool:
+    return type(value) is type(expected) and value.dtype == expected.dtype and value.shape == expected.shape and bool(
+        np.array_equal(value, expected, equal_nan=value.dtype.kind in "fc"))
+
+
+def _keys(value: Any, expected: tuple[Any, ...]) -> bool:
+    return value == expected and all(type(a) is type(b) for a, b in zip(value, expected, strict=True))
+
+
+def _set(value: Any, expected: frozenset[Any]) -> bool:
+    return isinstance(value, (set, frozenset)) and value == expected
+
+
+def _composite(value: Any, expected: tf.TypeSpec) -> bool:
+    return getattr(value, "_type_spec", None) == expected
+
+
+_CHECKS: dict[str, Callable[[Any, Any], bool]] = {"equal": _equal, "array": _array, "keys": _keys, "set": _set, "composite": _composite}
+
+
+# ------------------------------------------------------------------------------------------------ misses
+class Miss:
+    """A guard that failed, and the value that failed it."""
+
+    def __init__(self, guard: Guard, found: Any) -> None:
+        self.guard = guard
+        self.found = found
+
+    def __str__(self) -> str:
+        return f"{self.guard.source} was {_short(self.guard.expected)}, is {_short(self.found)}"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, tf.TensorSpec):
+        return f"{value.dtype.name}{value.shape}"
+    if isinstance(value, tf.Tensor):
+        return f"{value.dtype.name}{value.shape}"
+    text = repr(value) if isinstance(value, (int, float, str, bool, type(None), tuple, frozenset)) else f"a {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def describe_guard(guard: Guard) -> str:
+    """A guard for people."""
+    expected = str(guard.expected) if guard.check == "same" else _short(guard.expected)
+    return f"{guard.source}: {guard.check} {expected}"
+
+
+def find_misses(guards: Sequence[Guard], args: Sequence[Any]) -> list[Miss]:
+    """The guards that do not hold, in order."""
+    misses = []
+    for guard in guards:
+        if not compile_guards([guard])(args):
+            misses.append(Miss(guard, _fetched(guard, args)))
+    return misses
+
+
+def _fetched(guard: Guard, args: Sequence[Any]) -> Any:
+    try:
+        return guard.source.fetch(args)
+    except GONE:
+        return None
+
+
+def relax(misses: Sequence[Miss], relaxations: Relaxations) -> None:
+    """Learn from misses: numbers that vary become inputs, dimensions that vary become unknown."""
+    for miss in misses:
+        source, expected, found = miss.guard.source, miss.guard.expected, miss.found
+        if miss.guard.check == "literal" and type(expected) in (int, float) and type(found) is type(expected):
+            relaxations.numbers.add(source)
+        elif miss.guard.check == "tensor" and isinstance(found, tf.Tensor) and found.dtype == expected.dtype:
+            if found.shape.rank == expected.shape.rank and source not in relaxations.constant:
+                dims = [a if a == b else None for a, b in zip(found.shape, expected.shape, strict=True)]
+                relaxations.shapes[source] = tf.TensorShape(dims)

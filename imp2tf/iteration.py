@@ -1,0 +1,364 @@
+"""Iteration: one protocol for everything a ``for`` may run over.
+
+A `Cursor` answers whether there is a next item (a Python bool, or a bool tensor) and gives it. What it keeps between items is
+in its `boxes`, which a loop carries like the program's variables; zip, enumerate, reversed, map and filter are cursors
+over cursors.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from imp2tf.alternatives import raise_error, truth
+from imp2tf.arithmetic import compare, run_operation
+from imp2tf.containers import container_length, get_item
+from imp2tf.errors import ForeignCall, NeedsValue, fall_back
+from imp2tf.heap import contents, is_container
+from imp2tf.region import Box
+from imp2tf.session import current
+from imp2tf.tf_compat import is_symbolic_tensor
+from imp2tf.values import SKIP, Deferred, Growable, PyNumber, Union, is_runtime
+
+__all__ = [
+    "Cursor", "EnumerateCursor", "GeneratorValue", "MapCursor", "RunRange", "StaticCursor", "ZipCursor", "cursor_of", "drained",
+    "reversed_cursor",
+]
+
+Truth = Any
+
+
+class Cursor:
+    """A position in an iteration."""
+
+    boxes: Sequence[Box] = ()
+
+    def has_next(self) -> Truth:
+        """Whether there is another item: a Python bool or a scalar bool tensor."""
+        raise NotImplementedError
+
+    def next(self) -> Any:
+        """The next item; only after `has_next` holds. SKIP for one that a condition left out."""
+        raise NotImplementedError
+
+
+class StaticCursor(Cursor):
+    """Over items that are all known while tracing."""
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        self.items = list(items)
+        self.index = 0
+
+    def has_next(self) -> Truth:
+        return self.index < len(self.items)
+
+    def next(self) -> Any:
+        self.index += 1
+        return self.items[self.index - 1]
+
+
+class _Indexed(Cursor):
+    """Over something with a length and an item at each index."""
+
+    def __init__(self, start: Any = 0) -> None:
+        self.index = Box(start)
+        self.boxes = (self.index,)
+
+    def length(self) -> Any:
+        """Number of items, as a Python int, `PyNumber` or scalar tensor."""
+        raise NotImplementedError
+
+    def item(self, index: Any) -> Any:
+        """The item at an index."""
+        raise NotImplementedError
+
+    def has_next(self) -> Truth:
+        return truth(compare("<", self.index.value, self.length()))
+
+    def next(self) -> Any:
+        index = self.index.value
+        self.index.value = index + 1
+        return self.item(index)
+
+
+class ListCursor(_Indexed):
+    """Over a list, which the loop may change meanwhile."""
+
+    def __init__(self, container: Any) -> None:
+        super().__init__()
+        self.container = container
+
+    def length(self) -> Any:
+        return container_length(self.container)
+
+    def item(self, index: Any) -> Any:
+        return get_item(self.container, index)
+
+
+class TensorCursor(_Indexed):
+    """Over the first axis of a tensor, by a TensorList, whose gradient is linear in the length."""
+
+    def __init__(self, tensor: tf.Tensor) -> None:
+        super().__init__(tf.constant(0))
+        self.tensor = tensor
+        self.shape = tensor.shape[1:]
+        known = self.shape.as_list() if self.shape.is_fully_defined() else tf.shape(tensor)[1:]
+        self.items = tf.raw_ops.TensorListFromTensor(tensor=tensor, element_shape=tf.cast(known, tf.int32))
+
+    def length(self) -> Any:
+        static = self.tensor.shape[0]
+        return tf.shape(self.tensor)[0] if static is None else tf.constant(static)
+
+    def item(self, index: Any) -> Any:
+        known = self.shape.as_list() if self.shape.is_fully_defined() else -1
+        item = tf.raw_ops.TensorListGetItem(input_handle=self.items, index=index, element_shape=known, element_dtype=self.tensor.dtype)
+        item.set_shape(self.shape)
+        return item
+
+
+class RaggedCursor(_Indexed):
+    """Over the rows of a ragged tensor."""
+
+    def __init__(self, ragged: tf.RaggedTensor) -> None:
+        super().__init__(tf.constant(0, ragged.row_splits.dtype))
+        self.ragged = ragged
+
+    def length(self) -> Any:
+        return self.ragged.nrows()
+
+    def item(self, index: Any) -> Any:
+        return self.ragged[index]
+
+
+class RunRange:
+    """``range`` with a bound that only the run knows."""
+
+    def __init__(self, start: Any, stop: Any, step: Any) -> None:
+        self.start = start
+        self.stop = stop
+        self.step = step
+
+
+class RangeCursor(Cursor):
+    """Over Python ints, from `start` by `step` up to `stop`."""
+
+    def __init__(self, bounds: RunRange | range) -> None:
+        self.bounds = bounds
+        self.index = Box(bounds.start)
+        self.boxes = (self.index,)
+
+    def has_next(self) -> Truth:
+        return truth(compare("<" if self.bounds.step > 0 else ">", self.index.value, self.bounds.stop))
+
+    def next(self) -> Any:
+        value = self.index.value
+        self.index.value = value + self.bounds.step
+        return value
+
+
+class ZipCursor(Cursor):
+    """Over several cursors at once, until the first ends."""
+
+    def __init__(self, cursors: Sequence[Cursor]) -> None:
+        self.cursors = cursors
+        self.boxes = [box for cursor in cursors for box in cursor.boxes]
+
+    def has_next(self) -> Truth:
+        return _all([cursor.has_next for cursor in self.cursors])
+
+    def next(self) -> Any:
+        return tuple(cursor.next() for cursor in self.cursors)
+
+
+def _all(tests: list[Callable[[], Truth]]) -> Truth:
+    if not tests:
+        return False
+    first = tests[0]()
+    if len(tests) == 1 or first is False:
+        return first
+    rest = _all(tests[1:])
+    if isinstance(first, bool):
+        return rest
+    return first if rest is True else tf.logical_and(first, rest)
+
+
+class EnumerateCursor(Cursor):
+    """Items with their numbers."""
+
+    def __init__(self, cursor: Cursor, start: Any) -> None:
+        self.cursor = cursor
+        self.number = Box(start)
+        self.boxes = (self.number, *cursor.boxes)
+
+    def has_next(self) -> Truth:
+        return self.cursor.has_next()
+
+    def next(self) -> Any:
+        number = self.number.value
+        self.number.value = number + 1
+        return number, self.cursor.next()
+
+
+class MapCursor(Cursor):
+    """A function of each item of a cursor; the function may answer SKIP."""
+
+    def __init__(self, function: Callable[[Any], Any], cursor: Cursor) -> None:
+        self.function = function
+        self.cursor = cursor
+        self.boxes = cursor.boxes
+
+    def has_next(self) -> Truth:
+        return self.cursor.has_next()
+
+    def next(self) -> Any:
+        item = self.cursor.next()
+        return item if item is SKIP else self.function(item)
+
+
+class DatasetCursor(Cursor):
+    """Over a `tf.data` iterator: the next element is fetched when it is asked for."""
+
+    def __init__(self, iterator: Any) -> None:
+        self.iterator = iterator
+        self.element = Box()
+        self.boxes = (self.element,)
+
+    def has_next(self) -> Truth:
+        self.element.value = self.iterator.get_next_as_optional()
+        return self.element.value.has_value()
+
+    def next(self) -> Any:
+        return self.element.value.get_value()
+
+
+class GeneratorValue:
+    """A generator expression: its items are computed when they are asked for, once."""
+
+    def __init__(self, iterable: Any, step: Callable[[Any], Any]) -> None:
+        self.iterable = iterable
+        self.step = step
+
+
+def cursor_of(value: Any) -> Cursor:
+    """A cursor at the start of an iteration over `value`."""
+    if isinstance(value, Cursor):
+        return value
+    if isinstance(value, GeneratorValue):
+        return MapCursor(value.step, cursor_of(value.iterable))
+    if isinstance(value, RunRange):
+        return RangeCursor(value)
+    if isinstance(value, range):
+        return RangeCursor(value)
+    if is_container(value):
+        return _container_cursor(value)
+    if isinstance(value, (Union, PyNumber, Deferred)):
+        return _no_cursor(value)
+    return _object_cursor(value)
+
+
+def _no_cursor(value: Any) -> Cursor:
+    if isinstance(value, PyNumber):
+        raise_error(TypeError(f"'{value.kind}' object is not iterable"))
+    return fall_back(NeedsValue, f"iteration over {value!r}")
+
+
+def _container_cursor(value: Any) -> Cursor:
+    if isinstance(value, list):
+        return ListCursor(value)
+    found = contents(value)
+    if isinstance(found, (Growable, Union)):
+        return fall_back(NeedsValue, f"iteration over a {type(value).__name__} of run-time contents")
+    return StaticCursor(found)
+
+
+def _object_cursor(value: Any) -> Cursor:
+    if isinstance(value, (tf.Tensor, tf.Variable)):
+        return _tensor_cursor(tf.convert_to_tensor(value))
+    if isinstance(value, tf.RaggedTensor):
+        return RaggedCursor(value)
+    if isinstance(value, tf.data.Dataset):
+        return DatasetCursor(iter(value))
+    if isinstance(value, tf.data.Iterator):
+        return DatasetCursor(value)
+    if isinstance(value, tf.TensorShape):
+        return StaticCursor(_dimensions(value))
+    method = getattr(type(value), "__iter__", None)
+    if isinstance(value, (tuple, str, bytes, frozenset, dict)) or _is_fresh_iterator(value):
+        return StaticCursor(value)
+    if method is None:
+        run_operation(iter, value)
+    return fall_back(ForeignCall, f"iteration over a {type(value).__name__}")
+
+
+def _is_fresh_iterator(value: Any) -> bool:
+    """An iterator or view that a pure call of this trace made: nobody else can see it being used up."""
+    return current().is_born(value) and type(value).__module__ in ("builtins", "itertools", "collections")
+
+
+def _tensor_cursor(tensor: tf.Tensor) -> Cursor:
+    if tensor.shape.rank == 0:
+        raise_error(TypeError("iterating over a scalar tensor" if is_symbolic_tensor(tensor) else "Cannot iterate over a scalar tensor."))
+    if tensor.shape.rank is None:
+        fall_back(NeedsValue, "iteration over a tensor of unknown rank")
+    return TensorCursor(tensor)
+
+
+def reversed_cursor(value: Any) -> Cursor:
+    """A cursor from the end to the start."""
+    if isinstance(value, range):
+        return RangeCursor(value[::-1])
+    if isinstance(value, (tf.Tensor, tf.Variable)):
+        return cursor_of(tf.reverse(tf.convert_to_tensor(value), [0]))
+    found = contents(value) if is_container(value) else value
+    if isinstance(found, Growable):
+        fall_back(NeedsValue, "reversed() of a list of run-time length")
+    if isinstance(found, RunRange):
+        fall_back(NeedsValue, "reversed() of a range with a run-time bound")
+    return StaticCursor(run_operation(reversed, list(found) if isinstance(found, dict) else found))
+
+
+def drained(value: Any) -> list[Any] | None:
+    """All items of an iteration if their number is known while tracing, else None."""
+    if isinstance(value, (tf.Tensor, tf.Variable)):
+        tensor = tf.convert_to_tensor(value)
+        if tensor.shape.rank in (None, 0) or tensor.shape[0] is None:
+            return None
+        return list(tf.unstack(tensor))
+    if isinstance(value, (tuple, range, str, bytes, frozenset)):
+        return list(value)
+    if isinstance(value, tf.TensorShape):
+        return _dimensions(value)
+    return _drained_cursor(cursor_of(value))
+
+
+def _dimensions(shape: tf.TensorShape) -> list[Any]:
+    if not shape.is_fully_defined():
+        fall_back(NeedsValue, "the static shape of a tensor whose shape only the run knows")
+    return list(shape)
+
+
+def _drained_cursor(cursor: Cursor) -> list[Any] | None:
+    if not _is_static(cursor):
+        return None
+    items = []
+    while cursor.has_next() is True:
+        items.append(cursor.next())
+    return items
+
+
+def _is_static(cursor: Cursor) -> bool:
+    """Whether the number of items is known, without asking the cursor (which may fetch)."""
+    if isinstance(cursor, StaticCursor):
+        return True
+    if isinstance(cursor, RangeCursor):
+        return not any(is_runtime(bound) for bound in (cursor.bounds.start, cursor.bounds.stop, cursor.index.value))
+    if isinstance(cursor, ListCursor):
+        return isinstance(contents(cursor.container), list) and not is_runtime(cursor.index.value)
+    if isinstance(cursor, ZipCursor):
+        return all(_is_static(one) for one in cursor.cursors)
+    if isinstance(cursor, (EnumerateCursor, MapCursor)):
+        return _is_static(cursor.cursor)
+    return False
+
+

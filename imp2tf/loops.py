@@ -1,0 +1,87 @@
+"""What ``while`` and ``for`` share: run in Python while Python decides, in the graph from the moment a tensor does."""
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import tensorflow as tf
+
+from imp2tf.alternatives import truth
+from imp2tf.errors import NeedsValue, fall_back
+from imp2tf.exits import CONTINUE, NONE, clear, end_of_loop, exit_code, none_under_way
+from imp2tf.region import State, loop, select
+from imp2tf.values import PyNumber
+
+__all__ = ["LoopParts", "finish_loop", "run_loop"]
+
+MAX_PYTHON_TURNS = 20000
+
+
+@dataclasses.dataclass(frozen=True)
+class LoopParts:
+    """A loop: `test` gives a bool or a scalar bool tensor, `turn` runs the body once.
+
+    `exits` is None, "inner" where the state begins with an exit that the loop itself ends (break, continue), or "outer" where
+    the exit may also leave the loop.
+    """
+
+    test: Callable[[], Any]
+    turn: Callable[[], None]
+    orelse: Callable[[], None] | None
+    state: State
+    exits: str | None
+    site: Hashable
+
+
+def run_loop(parts: LoopParts) -> None:
+    """Run a loop and its else block."""
+    _turns(parts)
+    finish_loop(parts.orelse, parts.state, parts.exits)
+
+
+def finish_loop(orelse: Callable[[], None] | None, state: State, exits: str | None) -> None:
+    """Run a loop's else block unless the loop was left by break, and end its own exits."""
+    if exits is None:
+        if orelse is not None:
+            orelse()
+        return
+    end_of_loop(orelse or (lambda: None), state)
+    if exits == "inner":
+        state.set((NONE, *state.get()[1:]))
+
+
+def _one(parts: LoopParts) -> None:
+    parts.turn()
+    if parts.exits:
+        clear(parts.state, CONTINUE)
+
+
+def _goes_on(parts: LoopParts) -> Any:
+    """Whether there is another turn: a bool or a scalar bool tensor. The test is not run after an exit."""
+    clean = none_under_way(exit_code(parts.state)) if parts.exits else True
+    if isinstance(clean, bool):
+        return parts.test() if clean else False
+    return truth(select(clean, lambda: _as_number(parts.test()), lambda: False, parts.state))
+
+
+def _as_number(holds: Any) -> Any:
+    return holds if isinstance(holds, bool) else PyNumber("bool", holds)
+
+
+def _turns(parts: LoopParts) -> None:
+    for _ in range(MAX_PYTHON_TURNS):
+        go = _goes_on(parts)
+        if not isinstance(go, bool):
+            break
+        if not go:
+            return
+        _one(parts)
+    else:
+        fall_back(NeedsValue, f"a loop that Python decides runs more than {MAX_PYTHON_TURNS} turns")
+
+    def step() -> Any:
+        _one(parts)
+        return tf.convert_to_tensor(_goes_on(parts))
+
+    loop(go, step, parts.state, parts.site)

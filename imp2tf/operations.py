@@ -1,0 +1,225 @@
+"""Binary operators and comparisons on any values: users' own methods, containers, numbers, tensors."""
+from __future__ import annotations
+
+import operator as python
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from imp2tf.alternatives import over, truth, truth_number
+from imp2tf.arithmetic import BINARY, COMPARE, binary, compare, run_operation
+from imp2tf.calls import call
+from imp2tf.containers import ContainerMethod, append, container_method, has_element, new, new_list, static
+from imp2tf.errors import Contents, ForeignCall, NeedsValue, fall_back
+from imp2tf.heap import contents, is_container, is_user_function
+from imp2tf.region import select
+from imp2tf.values import Deferred, Growable, PyNumber, Union, is_runtime
+
+__all__ = ["binary_operation", "compare_operation", "contains", "in_place", "is_same", "truth_as_number", "truth_of"]
+
+IN_PLACE: dict[str, Callable[..., Any]] = {
+    "+": python.iadd, "-": python.isub, "*": python.imul, "/": python.itruediv, "//": python.ifloordiv, "%": python.imod,
+    "**": python.ipow, "@": python.imatmul, "&": python.iand, "|": python.ior, "^": python.ixor, "<<": python.ilshift, ">>": python.irshift,
+}
+SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+
+
+def _user_method(value: Any, name: str) -> Any:
+    method = getattr(type(value), name, None)
+    return method if is_user_function(method) else None
+
+
+# ------------------------------------------------------------------------------------------------ binary
+def binary_operation(op: str, a: Any, b: Any) -> Any:
+    """``a op b``."""
+    if isinstance(a, Union):
+        return over(a, lambda one: binary_operation(op, one, b))
+    if isinstance(b, Union):
+        return over(b, lambda one: binary_operation(op, a, one))
+    name = BINARY[op].__name__.strip("_")
+    method, reflected = _user_method(a, f"__{name}__"), _user_method(b, f"__r{name}__")
+    if method is not None:
+        result = call(method, a, b)
+        return call(reflected, b, a) if result is NotImplemented and reflected is not None else result
+    if reflected is not None and not isinstance(a, (tf.Tensor, tf.Variable, np.ndarray)):
+        return call(reflected, b, a)
+    if is_container(a) or is_container(b):
+        return _container_operation(op, a, b)
+    return binary(op, a, b)
+
+
+def _container_operation(op: str, a: Any, b: Any) -> Any:
+    if op == "+" and isinstance(a, list) and isinstance(b, list):
+        return _concatenated(a, b)
+    if op == "*" and (isinstance(a, int) or isinstance(b, int)) and not isinstance(a, dict):
+        items, count = (b, a) if isinstance(a, int) else (a, b)
+        return new_list(static(items, "*") * count)
+    if isinstance(a, list) or isinstance(b, list):
+        return binary(op, _as_operand(a), _as_operand(b))
+    if isinstance(a, (dict, set)) and isinstance(b, (dict, set, frozenset)):
+        x, y = static(a, op), static(b, op) if is_container(b) else b
+        return new(BINARY[op](x, y))
+    return fall_back(ForeignCall, f"{op} on a {type(a).__name__} and a {type(b).__name__}")
+
+
+def _as_operand(value: Any) -> Any:
+    """A list beside a tensor or array: what TensorFlow and NumPy see of it."""
+    if not isinstance(value, list):
+        return value
+    items = static(value, "an operator")
+    if any(isinstance(item, PyNumber) for item in items):
+        fall_back(NeedsValue, "a list of run-time numbers as an operand")
+    return [_as_operand(item) for item in items]
+
+
+def _concatenated(a: list[Any], b: list[Any]) -> list[Any]:
+    x, y = contents(a), contents(b)
+    if isinstance(x, Union) or isinstance(y, Union):
+        fall_back(Contents, "+ on a list of unknown contents")
+    if isinstance(y, Growable):
+        fall_back(Contents, "+ with a list of run-time length on the right")
+    if not isinstance(x, Growable):
+        return new_list([*x, *y])
+    made = new_list(x)
+    for item in y:
+        append(made, item)
+    return made
+
+
+def in_place(op: str, a: Any, b: Any) -> Any:
+    """``a op= b``: the new value of `a`; lists, dicts and sets change in place."""
+    if isinstance(a, Union) and any(is_container(one) for one in a.alternatives):
+        return over(a, lambda one: in_place(op, one, b))
+    if is_container(a):
+        return _container_in_place(op, a, b)
+    method = _user_method(a, f"__{IN_PLACE[op].__name__.strip('_')}__")
+    if method is not None:
+        return call(method, a, b)
+    if isinstance(a, np.ndarray):
+        fall_back(ForeignCall, "an array changes in place")
+    return binary_operation(op, a, b)
+
+
+UPDATES = {"|": "update", "&": "intersection_update", "-": "difference_update", "^": "symmetric_difference_update"}
+
+
+def _container_in_place(op: str, a: Any, b: Any) -> Any:
+    name = "extend" if op == "+" and not isinstance(a, (dict, set)) else UPDATES.get(op) if isinstance(a, set) else None
+    if isinstance(a, dict) and op == "|":
+        name = "update"
+    if name is None:
+        return fall_back(ForeignCall, f"{op}= on a {type(a).__name__}")
+    container_method(ContainerMethod(a, name), (b,), {})
+    return a
+
+
+# ------------------------------------------------------------------------------------------------ comparison
+def compare_operation(op: str, a: Any, b: Any) -> Any:
+    """``a op b`` for an ordering or equality."""
+    if isinstance(a, Union):
+        return over(a, lambda one: compare_operation(op, one, b))
+    if isinstance(b, Union):
+        return over(b, lambda one: compare_operation(op, a, one))
+    for this, other, this_op in ((a, b, op), (b, a, SWAPPED[op])):
+        method = _user_method(this, f"__{COMPARE[this_op].__name__}__")
+        if method is not None:
+            return call(method, this, other)
+    if op == "!=" and _user_method(a, "__eq__") is not None:
+        return truth_number(not truth(call(_user_method(a, "__eq__"), a, b)))
+    if is_container(a) and is_container(b):
+        return _compare_containers(op, a, b)
+    if isinstance(a, tuple) and isinstance(b, tuple) and op in ("==", "!="):
+        return _negated(op, _equal_items(list(a), list(b)))
+    return compare(op, _as_operand(a), _as_operand(b))
+
+
+def _negated(op: str, equal: Any) -> Any:
+    if op == "==":
+        return truth_number(equal)
+    return not equal if isinstance(equal, bool) else PyNumber("bool", tf.logical_not(equal))
+
+
+def _compare_containers(op: str, a: Any, b: Any) -> Any:
+    x, y = static(a, op), static(b, op)
+    if op in ("==", "!=") and isinstance(x, list) and isinstance(y, list) and type(a) is type(b):
+        return _negated(op, _equal_items(x, y))
+    if op in ("==", "!=") and isinstance(x, dict) and isinstance(y, dict):
+        same = set(x) == set(y) and _equal_items(list(x.values()), [y[key] for key in x])
+        return _negated(op, same)
+    if any(is_runtime(item) for item in (*x, *y)):
+        fall_back(NeedsValue, f"{op} on containers of run-time values")
+    return compare(op, x, y)
+
+
+def _equal_items(x: list[Any], y: list[Any]) -> Any:
+    """Whether two sequences hold the same or equal items: a bool or a scalar bool tensor."""
+    if len(x) != len(y):
+        return False
+    if not x:
+        return True
+    first = True if x[0] is y[0] else truth(compare_operation("==", x[0], y[0]))
+    if isinstance(first, bool):
+        return first and _equal_items(x[1:], y[1:])
+    return truth(select(first, lambda: truth_number(_equal_items(x[1:], y[1:])), lambda: False))
+
+
+def is_same(a: Any, b: Any) -> Any:
+    """``a is b``."""
+    if isinstance(b, Union):
+        a, b = b, a
+    if isinstance(a, Union):
+        return _union_is(a, b)
+    for number, literal in ((a, b), (b, a)):
+        if isinstance(number, PyNumber) and number.kind == "bool" and isinstance(literal, bool):
+            return number if literal else PyNumber("bool", tf.logical_not(number.tensor))
+    if isinstance(a, PyNumber) and isinstance(b, PyNumber) and a is not b:
+        fall_back(NeedsValue, "`is` on run-time numbers")
+    if (isinstance(a, PyNumber) and isinstance(b, (int, float))) or (isinstance(b, PyNumber) and isinstance(a, (int, float))):
+        fall_back(NeedsValue, "`is` on a run-time number")
+    return a is b
+
+
+def _union_is(union: Union, other: Any) -> Any:
+    hits = [is_same(one, other) for one in union.alternatives]
+    if not any(isinstance(hit, PyNumber) for hit in hits):
+        return PyNumber("bool", tf.gather(tf.constant(hits, tf.bool), union.tag))
+    places = dict(enumerate(hits))
+    index = Union(union.tag, list(places))
+    return over(index, lambda place: places[place])
+
+
+def contains(container: Any, value: Any) -> Any:
+    """``value in container``."""
+    if isinstance(container, Union):
+        return over(container, lambda one: contains(one, value))
+    if isinstance(value, Union):
+        return over(value, lambda one: contains(container, one))
+    method = _user_method(container, "__contains__")
+    if method is not None:
+        return truth_number(call(method, container, value))
+    if is_container(container) or isinstance(container, tuple):
+        return has_element(container, value)
+    if isinstance(container, Deferred) or is_runtime(value):
+        fall_back(NeedsValue, f"`in` on a {type(container).__name__}")
+    if hasattr(container, "__next__"):
+        fall_back(ForeignCall, f"`in` on a {type(container).__name__}")
+    return run_operation(python.contains, container, value)
+
+
+def truth_of(value: Any) -> Any:
+    """The truth of any value: a bool, or a scalar bool tensor; a user's ``__bool__`` and ``__len__`` are converted."""
+    if isinstance(value, Union):
+        return truth(over(value, truth_as_number))
+    for name in ("__bool__", "__len__"):
+        method = getattr(type(value), name, None)
+        if method is not None:
+            return truth(call(method, value)) if is_user_function(method) else truth(value)
+    return truth(value)
+
+
+def truth_as_number(value: Any) -> Any:
+    """``bool(value)``."""
+    holds = truth_of(value)
+    return holds if isinstance(holds, bool) else PyNumber("bool", holds)

@@ -1,0 +1,48 @@
+"""What `explain` returns: for people as text, for machines as a dict."""
+from __future__ import annotations
+
+import dataclasses
+import io
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+__all__ = ["Report"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What runs as a graph and what as Python, and why."""
+
+    name: str
+    stats: dict[str, Any]
+    guards: list[str]
+    misses: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return dataclasses.asdict(self)
+
+    def __str__(self) -> str:
+        out = io.StringIO()
+        console = Console(file=out, width=110, highlight=False)
+        console.print(self._counts())
+        for fallback in self.stats["fallbacks"]:
+            where = f"{fallback['file']}:{fallback['line']}" if fallback["file"] else "unknown line"
+            console.print(f"runs as Python ({fallback['count']}x) {fallback['code']}: {fallback['reason']}", markup=False)
+            console.print(f"    at {where}\n    hint: {fallback['hint']}", markup=False)
+        for title, lines in (("traced again because", self.misses), ("the newest graph assumes", self.guards)):
+            if lines:
+                console.print(f"{title}:", markup=False)
+                for line in lines:
+                    console.print(f"    {line}", markup=False)
+        return out.getvalue()
+
+    def _counts(self) -> Table:
+        table = Table(title=f"{self.name}", title_justify="left")
+        names = [name for name, value in self.stats.items() if isinstance(value, int)]
+        for name in names:
+            table.add_column(name.replace("_", " "), justify="right")
+        table.add_row(*[str(self.stats[name]) for name in names])
+        return table

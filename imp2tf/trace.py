@@ -1,0 +1,170 @@
+"""From a call to a graph: trace the converted function once, and keep what is needed to run it again."""
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from imp2tf import calls
+from imp2tf.effects import commits, order_effects
+from imp2tf.errors import Fallback, GraphRefused, TraceFailed, VariableCreated, fall_back, user_location
+from imp2tf.exceptions import TRACE_BOUNDARIES, ProgramRaise, raise_from_user_code
+from imp2tf.containers import grow
+from imp2tf.growable import GrowableList, element_at, growable_length, pushed
+from imp2tf.guards import compile_guards
+from imp2tf.heap import Fetch, lift
+from imp2tf.options import Options
+from imp2tf.places import Argument
+from imp2tf.plan import Build, Recipe, Recorder
+from imp2tf.region import scope
+from imp2tf.session import Guard, Relaxations, Session, resumed
+from imp2tf.tf_compat import call_concrete, captures_of
+from imp2tf.values import Growable
+
+__all__ = ["AlwaysRaises", "Graph", "Run", "trace_call"]
+
+
+class Run:
+    """What one graph and its calls share: the arguments of the call that runs, and what host calls leave behind."""
+
+    def __init__(self) -> None:
+        self.args: Sequence[Any] = ()
+        self.error: BaseException | None = None
+        self.commit: list[tuple[Any, Any]] = []
+        self.host_calls = 0
+        self.lock = threading.RLock()
+
+    call = staticmethod(calls.call)
+
+    @staticmethod
+    def prepend(items: list[Any], tail: Growable) -> Growable:
+        """The elements of a static list followed by those of a growable one."""
+        return _appended(grow(items), tail) if items else tail
+
+
+def _appended(first: Growable, second: Growable) -> Growable:
+    from imp2tf.join import join
+
+    element = join(first.element, second.element)
+    start = Growable(GrowableList(element).pack(first), element)
+    count = growable_length(second)
+
+    def body(go: tf.Tensor, index: tf.Tensor, *handles: tf.Tensor) -> list[tf.Tensor]:
+        more = pushed(Growable(handles, element), element.pack(element_at(second, index)))
+        return [index + 1 < count, index + 1, *more.handles]
+
+    from imp2tf.tf_compat import build_while
+
+    outputs = build_while(body, [count > 0, tf.constant(0), *start.handles], [tf.TensorShape([])] * (len(start.handles) + 2))
+    return Growable(outputs[2:], element)
+
+
+def _refuse_variable(make: Callable[..., Any], **kwargs: Any) -> Any:
+    """A variable that is made in the function is made by Python, as in eager; later calls find it."""
+    del make, kwargs
+    return fall_back(VariableCreated, "a tf.Variable is created")
+
+
+class AlwaysRaises(BaseException):
+    """The program raises for certain, whatever the tensors are: there is nothing to put in a graph."""
+
+
+@dataclasses.dataclass
+class Graph:
+    """A traced function, ready to run."""
+
+    concrete: Any
+    captures: list[Any]
+    result: Recipe
+    writes: list[tuple[Recipe, Recipe]]
+    guards: list[Guard]
+    holds: Callable[[Sequence[Any]], bool]
+    run: Run
+    calls_python: bool
+    has_effects: bool
+    kept: Any
+
+    def __call__(self, args: Sequence[Any]) -> Any:
+        """Run on the bound arguments of a call: inputs, run, commit."""
+        captured = [one.at(args) if isinstance(one, Fetch) else one for one in self.captures]
+        if not self.calls_python:
+            return self._finish(call_concrete(self.concrete, captured), args)
+        with self.run.lock:
+            self.run.args, self.run.error, self.run.commit = args, None, []
+            try:
+                outputs = call_concrete(self.concrete, captured)
+            except tf.errors.OpError as error:
+                self._stopped(error)
+            return self._finish(outputs, args)
+
+    def _stopped(self, error: tf.errors.OpError) -> None:
+        """The run ended early: by the program's own exception, or by an operation that failed."""
+        stored, self.run.error = self.run.error, None
+        if stored is None:
+            raise error
+        if isinstance(stored, GraphRefused):
+            raise Fallback(stored)
+        for place, value in self.run.commit:
+            place.write(value)
+        raise_from_user_code(stored)
+
+    def _finish(self, outputs: list[tf.Tensor], args: Sequence[Any]) -> Any:
+        build = Build(outputs, args)
+        result = self.result(build)
+        if self.writes:
+            for place, value in [(place(build), value(build)) for place, value in self.writes]:
+                place.write(value)
+        return result
+
+
+def trace_call(function: Any, names: Sequence[str], args: Sequence[Any], rebuild: Callable[[Sequence[Any]], tuple[tuple[Any, ...], dict[str, Any]]],
+               relaxations: Relaxations, options: Options) -> Graph:
+    """Trace ``function`` for the kind of arguments given. Raises `Fallback` or `AlwaysRaises` where there is no graph."""
+    run = Run()
+    parts: dict[str, Any] = {}
+
+    def body() -> list[tf.Tensor]:
+        session = Session(tf.compat.v1.get_default_graph(), relaxations)
+        session.run = run
+        parts["session"] = session
+        with resumed(session), scope(), tf.variable_creator_scope(_refuse_variable):
+            lifted = [lift(session, value, Argument(i, name)) for i, (name, value) in enumerate(zip(names, args, strict=True))]
+            positional, keywords = rebuild(lifted)
+            result = calls.call(function, *positional, **keywords)
+            recorder = Recorder(session)
+            parts["result"] = recorder.add(result)
+            parts["writes"] = commits(session, recorder)
+            outputs = [tf.identity(tensor) for tensor in recorder.tensors]
+        parts["calls_python"] = order_effects(session, session.graph)
+        return outputs
+
+    TRACE_BOUNDARIES.add(body.__code__)
+    concrete = _concrete(body, options, function)
+    session = parts["session"]
+    return Graph(concrete, captures_of(concrete), parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
+                 parts["calls_python"], _has_effects(concrete), session.kept)
+
+
+def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: Any) -> Any:
+    try:
+        return tf.function(body, autograph=False, jit_compile=options.jit_compile).get_concrete_function()
+    except ProgramRaise as raised:
+        if raised.retry is None:
+            raise AlwaysRaises from raised
+        raise Fallback(TraceFailed(f"an operation refuses its arguments: {raised.error}", location=user_location(raised.__traceback__))) from raised
+    except Fallback as fallback:
+        if fallback.error.location is None:
+            fallback.error.location = user_location(fallback.__traceback__)
+        raise
+    except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
+        raise
+    except Exception as error:  # anything else that tracing meets is not the program's: the call runs as Python, with this as the cause
+        reason = f"{type(error).__name__} while tracing {getattr(function, '__qualname__', function)}: {error}"
+        raise Fallback(TraceFailed(reason, location=user_location(error.__traceback__))) from error
+
+
+def _has_effects(concrete: Any) -> bool:
+    return any(op.op_def.is_stateful and op.type not in ("Placeholder", "ReadVariableOp", "VarHandleOp") for op in concrete.graph.get_operations())

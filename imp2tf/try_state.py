@@ -1,0 +1,81 @@
+"""Exceptions on their way through converted code: values that a join can carry."""
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import tensorflow as tf
+
+from imp2tf.alternatives import over
+from imp2tf.exceptions import ProgramRaise, user_frames
+from imp2tf.session import current
+from imp2tf.values import DEAD, Union
+
+__all__ = ["OnItsWay", "exception_instance", "on_its_way", "raise_record", "split_records"]
+
+
+class OnItsWay:
+    """An exception that was raised and not yet caught; an object of the trace, so it joins field by field."""
+
+    error: Any
+    frames: Any
+
+
+def on_its_way(error: Any) -> OnItsWay:
+    """An exception of the program, raised here."""
+    record = current().born(OnItsWay())
+    record.error = error
+    record.frames = Frames(user_frames())
+    return record  # type: ignore[no-any-return]
+
+
+class Frames:
+    """The user's lines that raised an exception; one constant for joins."""
+
+    __slots__ = ("lines",)
+
+    def __init__(self, lines: list[Any]) -> None:
+        self.lines = lines
+
+
+def exception_instance(value: Any) -> Any:
+    """What ``raise value`` raises: classes are called."""
+    if isinstance(value, type) and issubclass(value, BaseException):
+        return current().run.call(value)
+    if not isinstance(value, BaseException):
+        raise ProgramRaise(TypeError("exceptions must derive from BaseException"))
+    return value
+
+
+def raise_record(record: Any) -> NoReturn:
+    """Go on raising an exception that was on its way, or one of several."""
+    if isinstance(record, list):
+        record = record[0] if len(record) == 1 else record
+    if isinstance(record, Union):
+        over(record, raise_record)
+        raise ProgramRaise(RuntimeError("unreachable"))
+    raised = ProgramRaise(record.error)
+    if isinstance(record.frames, Frames):
+        raised.frames = record.frames.lines
+    raise raised
+
+
+def split_records(result: Any) -> tuple[Any, Any]:
+    """The exceptions that a function's result may be, and the result without them."""
+    if isinstance(result, OnItsWay):
+        return result, DEAD
+    if not isinstance(result, Union):
+        return None, result
+    records = [one for one in result.alternatives if isinstance(one, OnItsWay)]
+    others = [one for one in result.alternatives if not isinstance(one, OnItsWay)]
+    if not records:
+        return None, result
+    return _narrowed(result, records), _narrowed(result, others) if others else DEAD
+
+
+def _narrowed(union: Union, kept: list[Any]) -> Any:
+    """A union of some of its alternatives; the tag of the others is not read."""
+    if len(kept) == 1:
+        return kept[0]
+    places = {id(one): i for i, one in enumerate(kept)}
+    moved = [places.get(id(one), 0) for one in union.alternatives]
+    return Union(tf.gather(tf.constant(moved, tf.int32), union.tag), kept)
