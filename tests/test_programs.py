@@ -3,11 +3,8 @@ from __future__ import annotations
 
 import pytest
 
-import imp2tf
 from tests.differential import check
 from tests.programs import Program, all_programs
-
-pytestmark = pytest.mark.skipif(not hasattr(imp2tf, "convert"), reason="imp2tf.convert is not there")
 
 PROGRAMS = all_programs()
 WITH_DEFAULT_OPTIONS = PROGRAMS[::5]
