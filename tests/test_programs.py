@@ -3,12 +3,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.differential import check
+from tests.differential import ROUNDS_OF_DEFAULT, check
 from tests.programs import Program, all_programs
 
 PROGRAMS = all_programs()
 WITH_DEFAULT_OPTIONS = PROGRAMS[::5]
-ROUNDS_OF_DEFAULT = 3    # the profiled call, the first graph, and the one that is judged
 
 
 def _ids(programs: list[Program]) -> list[str]:
