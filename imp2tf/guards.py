@@ -12,7 +12,7 @@ from imp2tf.tf_compat import EagerTensor
 
 __all__ = ["Miss", "compile_guards", "describe_guard", "find_misses", "relax"]
 
-GONE = (AttributeError, KeyError, IndexError, TypeError, ValueError)
+GONE = (AttributeError, KeyError, IndexError, TypeError, ValueError, tf.errors.OpError)
 
 
 class _Constants:

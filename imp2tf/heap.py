@@ -55,6 +55,9 @@ def old_value(place: Place) -> Any:
     """What a region that did not write `place` leaves there: its value before the region."""
     if isinstance(place, Contents):
         return contents(place.owner)
+    if isinstance(place, Tail):
+        raw = current().raw(place)
+        return [] if raw is NOT_STORED else raw
     return view(place)
 
 

@@ -281,6 +281,8 @@ def _object_cursor(value: Any) -> Cursor:
         return DatasetCursor(iter(value))
     if isinstance(value, tf.data.Iterator):
         return DatasetCursor(value)
+    if isinstance(value, tf.TensorShape):
+        return StaticCursor(_dimensions(value))
     method = getattr(type(value), "__iter__", None)
     if isinstance(value, (tuple, str, bytes, frozenset, dict)) or _is_fresh_iterator(value):
         return StaticCursor(value)
@@ -325,7 +327,15 @@ def drained(value: Any) -> list[Any] | None:
         return list(tf.unstack(tensor))
     if isinstance(value, (tuple, range, str, bytes, frozenset)):
         return list(value)
+    if isinstance(value, tf.TensorShape):
+        return _dimensions(value)
     return _drained_cursor(cursor_of(value))
+
+
+def _dimensions(shape: tf.TensorShape) -> list[Any]:
+    if not shape.is_fully_defined():
+        fall_back(NeedsValue, "the static shape of a tensor whose shape only the run knows")
+    return list(shape)
 
 
 def _drained_cursor(cursor: Cursor) -> list[Any] | None:

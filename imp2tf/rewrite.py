@@ -162,6 +162,12 @@ class Rewriter:
         """Whether an exit may be under way after a statement."""
         return may_exit(stmt) or (holds_raise(stmt) and (self.frame.tries > 0 or holds_try(stmt)))
 
+    def loop_exits(self, loop: Any) -> str | None:
+        """The exits of a loop: None, "inner" (its own break and continue) or "outer" (some leave the loop statement)."""
+        if self.may_leave(loop):
+            return "outer"
+        return "inner" if any(self.may_leave(stmt) for stmt in loop.body) else None
+
     def _guarded(self, stmts: Sequence[gast.stmt]) -> list[gast.stmt]:
         rest = self.closure("rest", stmts)
         state = self.state([rest], stmts[0], self.carried(stmts[-1], [rest]), exits=True)
@@ -230,7 +236,8 @@ class Rewriter:
         body = self.block(node.body)
         params = {one.id for one in parameters(node.args)}
         prologue = self._prologue(node, frame, params)
-        epilogue = quote("return rt.returned(_exit, _result)", node.body[-1]) if frame.exits else []
+        ends = isinstance(body[-1], gast.Return)
+        epilogue = quote("return rt.returned(_exit, _result)", node.body[-1]) if frame.exits and not ends else []
         self.frame = frame.parent
         new = gast.FunctionDef(node.name, node.args, [*prologue, *body, *epilogue], [], None, None, [])
         return gast.copy_location(new, node)

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from imp2tf import calls
 from imp2tf.effects import commits, order_effects
-from imp2tf.errors import Fallback, GraphRefused, TraceFailed, user_location
+from imp2tf.errors import Fallback, GraphRefused, TraceFailed, VariableCreated, fall_back, user_location
 from imp2tf.exceptions import TRACE_BOUNDARIES, ProgramRaise, raise_from_user_code
 from imp2tf.containers import grow
 from imp2tf.growable import GrowableList, element_at, growable_length, pushed
@@ -60,6 +60,12 @@ def _appended(first: Growable, second: Growable) -> Growable:
 
     outputs = build_while(body, [count > 0, tf.constant(0), *start.handles], [tf.TensorShape([])] * (len(start.handles) + 2))
     return Growable(outputs[2:], element)
+
+
+def _refuse_variable(make: Callable[..., Any], **kwargs: Any) -> Any:
+    """A variable that is made in the function is made by Python, as in eager; later calls find it."""
+    del make, kwargs
+    return fall_back(VariableCreated, "a tf.Variable is created")
 
 
 class AlwaysRaises(BaseException):
@@ -124,7 +130,7 @@ def trace_call(function: Any, names: Sequence[str], args: Sequence[Any], rebuild
         session = Session(tf.compat.v1.get_default_graph(), relaxations)
         session.run = run
         parts["session"] = session
-        with resumed(session), scope():
+        with resumed(session), scope(), tf.variable_creator_scope(_refuse_variable):
             lifted = [lift(session, value, Argument(i, name)) for i, (name, value) in enumerate(zip(names, args, strict=True))]
             positional, keywords = rebuild(lifted)
             result = calls.call(function, *positional, **keywords)
