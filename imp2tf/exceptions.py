@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from imp2tf.errors import GraphRefused, is_library_file
 from imp2tf.session import Session
 
-__all__ = ["ProgramRaise", "rebuilder", "raise_from_user_code", "user_frames"]
+__all__ = ["ProgramRaise", "raise_from_user_code", "rebuilder", "user_frames"]
 
 Frame = tuple[str, int, str]
 

@@ -161,7 +161,7 @@ def _literal(session: Session, value: Any, source: Source) -> Any:
     kind = type(value)
     if kind in (int, float) and session.relaxations.number(source):
         dtype = NUMBER_DTYPES[kind.__name__]
-        session.guard(source, "type", kind)
+        session.guard(source, "type" if kind is float else "int64", kind)
         tensor = _input(session, source, tf.TensorSpec([], dtype), lambda found: tf.constant(found, dtype))
         return PyNumber(kind.__name__, tensor)
     session.guard(source, "literal", value)

@@ -222,7 +222,7 @@ class ZipCursor(Cursor):
 
     def known_items(self) -> list[Any] | None:
         columns = [cursor.known_items() for cursor in self.cursors]
-        return None if any(column is None for column in columns) else list(zip(*columns, strict=False))  # type: ignore[arg-type]
+        return None if any(column is None for column in columns) else list(zip(*columns, strict=False))
 
 
 def _all(tests: list[Callable[[], Truth]]) -> Truth:
