@@ -66,9 +66,9 @@ def test_what_differs_is_not_timed():
 
 @pytest.mark.parametrize("graphs_only", [True, False])
 def test_what_ran_as_plain_python_is_said_and_has_no_graph_time(graphs_only):
-    stats = {"calls": 4, "graph_calls": 0, "fallbacks": [{"code": "x"}]}
+    stats = {"calls": 4, "graph_calls": 0, "fallbacks": [{"code": "X1", "line": 7}]}
     [result] = measure("s", "c", [Contender("a", lambda: 1, stats=lambda: stats)], TINY, graphs_only)
-    assert result.note == "1 fallbacks; only 0 of 4 calls in a graph"
+    assert result.note == "plain Python at line 7 (X1); only 0 of 4 calls in a graph"
     assert (result.timing is None) == graphs_only
 
 
