@@ -59,7 +59,7 @@ def raise_(error: Any) -> None:
     if isinstance(error, Union):
         over(error, raise_)
         return
-    raise ProgramRaise(exception_instance(error))
+    raise ProgramRaise(exception_instance(error), fresh=False)
 
 
 @operator

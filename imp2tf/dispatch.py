@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import tensorflow as tf
+
 from imp2tf.errors import ConversionError, Fallback, Location, NeedsValue, RecompileLimit
 from imp2tf.guards import Miss, find_misses, relax
 from imp2tf.logs import log
@@ -129,6 +131,10 @@ class Dispatcher:
         except Fallback as fallback:
             self.counts["graph_calls"] -= 1
             return self._fall_back(fallback.error, args, kwargs)
+        except tf.errors.OpError:
+            if graph.has_effects:
+                raise
+            return self.function(*args, **kwargs)  # an operation failed and nothing was done yet: let eager say it
         finally:
             self.counts["host_calls"] += graph.run.host_calls - before
 

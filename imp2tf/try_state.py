@@ -53,7 +53,7 @@ def raise_record(record: Any) -> NoReturn:
     if isinstance(record, Union):
         over(record, raise_record)
         raise ProgramRaise(RuntimeError("unreachable"))
-    raised = ProgramRaise(record.error)
+    raised = ProgramRaise(record.error, fresh=False)
     if isinstance(record.frames, Frames):
         raised.frames = record.frames.lines
     raise raised
