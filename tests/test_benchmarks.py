@@ -149,11 +149,11 @@ def test_speed_counts_only_where_results_are_equal():
 
 def test_table_says_what_is_not_equal_and_json_holds_it(tmp_path):
     console = Console(record=True, width=150, file=io.StringIO())
-    report.show(console, RESULTS)
+    report.show(console, RESULTS, report.machine())
     text = console.export_text()
     assert "not equal" in text
     assert "s, c, imp2tf: not equal to eager: wrong" in text
-    report.write_json(tmp_path / "out.json", RESULTS, TINY)
+    report.write_json(tmp_path / "out.json", RESULTS, TINY, report.machine())
     document = json.loads((tmp_path / "out.json").read_text())
     assert document["speedup"][0] == {"suite": "s", "case": "a", "over": {EAGER: 4.0, AUTOGRAPH: 1.5}}
     assert document["machine"]["tensorflow"] == tf.__version__
