@@ -61,7 +61,7 @@ def raise_(error: Any) -> None:
         return
     instance = exception_instance(error)
     raised_again = ProgramRaise(instance, fresh=False)
-    raised_again.frames = frames_of(instance).lines
+    raised_again.frames = list(frames_of(instance).lines)
     raise raised_again
 
 

@@ -127,8 +127,8 @@ class Dispatcher:
             self.parameters = Parameters(self.function)
         try:
             values = self.parameters.bind(args, kwargs)
-        except TypeError:
-            return self._profiled(args, kwargs)  # Python itself says what is wrong with the arguments
+        except TypeError:  # Python itself says what is wrong with the arguments
+            return self._profiled(args, kwargs)
         for graph in self.graphs:
             if graph.holds(values):
                 return self._run(graph, values, args, kwargs)

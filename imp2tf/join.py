@@ -190,7 +190,7 @@ def _join_composites(a: Composite, b: Composite) -> Spec:
 def _join_parts(a: Any, b: Any) -> Spec | None:
     if isinstance(a, (Items, GrowableList)) and isinstance(b, (Items, GrowableList)) and a.family() == ("list",):
         return _join_lists(a, b)
-    if type(a) is not type(b) or not hasattr(a, "parts") or len(a.parts) != len(b.parts):
+    if type(a) is not type(b) or isinstance(a, OneOf) or not hasattr(a, "parts") or len(a.parts) != len(b.parts):
         return None
     return _with_parts(a, [join(x, y) for x, y in zip(a.parts, b.parts, strict=True)])
 

@@ -13,9 +13,10 @@ import functools
 
 import gast
 
-__all__ = ["RUNTIME", "is_runtime_call", "located", "name", "quote", "quote_expr", "store"]
+__all__ = ["GIVEN", "RUNTIME", "is_runtime_call", "located", "name", "quote", "quote_expr", "store"]
 
 
+GIVEN = "given__"  # the parameter of generated functions: a name that no program uses
 RUNTIME = "imp2tf_rt"  # stands for `rt` in code that is generated before it is lowered
 
 

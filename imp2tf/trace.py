@@ -15,7 +15,7 @@ from imp2tf.exceptions import TRACE_BOUNDARIES, ProgramRaise, raise_from_user_co
 from imp2tf.containers import grow
 from imp2tf.growable import GrowableList, element_at, growable_length, pushed
 from imp2tf.guards import compile_guards
-from imp2tf.heap import Fetch, lift
+from imp2tf.heap import Fetch, guard_distinct, lift
 from imp2tf.options import Options
 from imp2tf.places import Argument
 from imp2tf.plan import Build, Recipe, Recorder
@@ -142,6 +142,8 @@ def trace_call(function: Any, names: Sequence[str], args: Sequence[Any], rebuild
             recorder = Recorder(session)
             parts["result"] = recorder.add(result)
             parts["writes"] = commits(session, recorder)
+            if parts["writes"]:
+                guard_distinct(session)
             outputs = [tf.identity(tensor) for tensor in recorder.tensors]
         parts["calls_python"] = order_effects(session, session.graph)
         return outputs
