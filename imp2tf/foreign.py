@@ -98,6 +98,7 @@ def _needs_value(function: Any) -> Any:
 
 def _call_tensorflow(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], callback: Callback) -> Any:
     if function in HOST_RUN:
+        current().counts["host_calls"] += 1
         return adopted(run_operation(function, *args, **kwargs))
     lowered_args = [callback(lowered(value)) for value in args]
     lowered_kwargs = {name: callback(lowered(value)) for name, value in kwargs.items()}

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from imp2tf.heap import INT_RANGE
 from imp2tf.session import Guard, Relaxations
 from imp2tf.tf_compat import EagerTensor
 
 __all__ = ["Miss", "compile_guards", "describe_guard", "find_misses", "relax"]
 
-INT_RANGE = 2**62
 GONE = (AttributeError, KeyError, IndexError, TypeError, ValueError, tf.errors.OpError)
 
 

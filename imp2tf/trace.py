@@ -82,12 +82,13 @@ class Graph:
     holds: Callable[[Sequence[Any]], bool]
     run: Run
     calls_python: bool
+    host_calls: int
     kept: Any
 
     @property
     def has_effects(self) -> bool:
         """Whether a run that failed may have changed something; not cheap."""
-        return self.calls_python or _has_effects(self.concrete.graph.as_graph_def())
+        return self.host_calls > 0 or _has_effects(self.concrete.graph.as_graph_def())
 
     def __call__(self, args: Sequence[Any]) -> Any:
         """Run on the bound arguments of a call: inputs, run, commit."""
@@ -161,7 +162,7 @@ def trace_call(function: Any, names: Sequence[str], args: Sequence[Any], rebuild
     concrete = _concrete(body, options, function)
     session = parts["session"]
     return Graph(concrete, captures_of(concrete), parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
-                 parts["calls_python"], session.kept)
+                 parts["calls_python"], session.counts["host_calls"], session.kept)
 
 
 def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: Any) -> Any:
@@ -183,7 +184,7 @@ def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: A
 
 
 WITHOUT_EFFECT = frozenset({
-    "Placeholder", "ReadVariableOp", "VarHandleOp", "Assert", "If", "While", "Case", "StatefulPartitionedCall", "ResourceGather",
+    "Placeholder", "ReadVariableOp", "VarHandleOp", "Assert", "If", "While", "Case", "StatefulPartitionedCall", "ResourceGather", "EagerPyFunc",
 })
 
 
