@@ -164,12 +164,14 @@ class Dispatcher:
         return self._run(found, values, args, kwargs)
 
     def _trace(self, values: Sequence[Any]) -> Graph:
+        seeded = self.relaxations.seeded
         try:
             graph = self._traced(values)
         except Fallback as fallback:
-            if not (isinstance(fallback.error, NeedsValue) and (self.relaxations.numbers or self.relaxations.shapes)):
+            if isinstance(fallback.error, NeedsValue) and (self.relaxations.numbers or self.relaxations.shapes):
+                self._give_up_relaxing()
+            elif self.relaxations.seeded == seeded:
                 raise
-            self._give_up_relaxing()
             graph = self._traced(values)
         self.counts["traces"] += 1
         self.graphs.insert(0, graph)

@@ -17,6 +17,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.places import Attribute, Pinned, Place, PlacePart, Source
+from imp2tf.tf_compat import global_seed
 from imp2tf.values import Sentinel
 
 __all__ = ["Guard", "Log", "Relaxations", "Session", "active", "current", "resumed", "suspended"]
@@ -41,6 +42,7 @@ class Relaxations:
     numbers: set[Source] = dataclasses.field(default_factory=set)
     shapes: dict[Source, tf.TensorShape] = dataclasses.field(default_factory=dict)
     constant: set[Source] = dataclasses.field(default_factory=set)
+    seeded: bool = False  # the function sets a seed itself
     budget: float | None = None  # seconds that tracing with relaxed shapes may take
 
     def number(self, source: Source) -> bool:
@@ -109,6 +111,9 @@ class Session:
         self.regions = 0
         self.counts: collections.Counter[str] = collections.Counter()
         self.host_ops: set[tuple[int, str]] = set()
+        self.seeded = relaxations.seeded or global_seed() is not None  # random numbers come from eager's stream
+        self.draws: dict[int, list[Any]] = {}
+        self.region_ops: set[Any] = set()
         self.scopes: list[Any] = []
         self.embedded = False
         self.run: Any = None
