@@ -111,6 +111,9 @@ def _class_attribute(cls: type, name: str) -> tuple[type, Any] | None:
 
 def _of_object(owner: Any, name: str, default: Any) -> Any:
     cls, found = type(owner), _class_attribute(type(owner), name)
+    session = current()
+    if not session.is_born(owner):
+        session.guard(session.source_of(owner), "type", cls)
     hook = _class_attribute(cls, "__getattribute__")
     if hook is not None and is_user_function(hook[1]):
         return call(hook[1], owner, name)

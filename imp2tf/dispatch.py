@@ -11,7 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.errors import ConversionError, Fallback, Location, NeedsValue, RecompileLimit
+from imp2tf.errors import ConversionError, Fallback, Location, RecompileLimit
 from imp2tf.guards import Miss, find_misses, relax
 from imp2tf.logs import log
 from imp2tf.options import Options
@@ -113,7 +113,10 @@ class Dispatcher:
             return self._python(args, kwargs, self.settled)
         if counts["calls"] <= self.options.profile_runs:
             return self._profiled(args, kwargs)
-        values = self.parameters.bind(args, kwargs)
+        try:
+            values = self.parameters.bind(args, kwargs)
+        except TypeError:
+            return self._profiled(args, kwargs)  # Python itself says what is wrong with the arguments
         for graph in self.graphs:
             if graph.holds(values):
                 return self._run(graph, values, args, kwargs)
@@ -168,7 +171,7 @@ class Dispatcher:
         try:
             graph = self._traced(values)
         except Fallback as fallback:
-            if isinstance(fallback.error, NeedsValue) and (self.relaxations.numbers or self.relaxations.shapes):
+            if self.relaxations.active():
                 self._give_up_relaxing()
             elif self.relaxations.seeded == seeded:
                 raise

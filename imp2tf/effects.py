@@ -20,7 +20,7 @@ from imp2tf.values import Growable, Union
 
 __all__ = ["commits", "host_call", "order_effects", "stop_run"]
 
-QUIET_STATEFUL = frozenset({"VarHandleOp", "ReadVariableOp", "Placeholder", "StatelessIf", "StatelessWhile", "StatelessCase"})
+QUIET_STATEFUL = frozenset({"VarHandleOp", "ReadVariableOp", "Placeholder", "StatelessIf", "StatelessWhile", "StatelessCase"}) | RANDOM_OPS
 HOST_OPS = frozenset({"EagerPyFunc", "PyFunc", "Assert", "PrintV2"})
 CALLS = frozenset({"If", "While", "Case", "StatefulPartitionedCall"})
 
@@ -130,4 +130,4 @@ def order_effects(session: Session, graph: Any) -> bool:
 def _has_effect(op: tf.Operation) -> bool:
     if op.type in CALLS:
         return True
-    return bool(op.op_def.is_stateful) and op.type not in QUIET_STATEFUL | RANDOM_OPS
+    return bool(op.op_def.is_stateful) and op.type not in QUIET_STATEFUL

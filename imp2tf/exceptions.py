@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from imp2tf.errors import GraphRefused, is_library_file
 from imp2tf.session import Session
 
-__all__ = ["TRACE_BOUNDARIES", "ProgramRaise", "StopRun", "frames_of", "located", "rebuilder", "raise_from_user_code", "user_frames"]
+__all__ = ["TRACE_BOUNDARIES", "ProgramRaise", "StopRun", "frames_of_op", "located", "rebuilder", "raise_from_user_code", "user_frames"]
 
 Frame = tuple[str, int, str]
 
@@ -52,7 +52,7 @@ def user_frames() -> list[Frame]:
     return _of_user((one.f_code.co_filename, line, one.f_code.co_name) for one, line in traceback.walk_stack(frame))
 
 
-def frames_of(op: Any) -> list[Frame]:
+def frames_of_op(op: Any) -> list[Frame]:
     """The user's lines that made an operation, outermost first."""
     return _of_user((one.filename, one.lineno, one.name) for one in reversed(list(op.traceback)))
 
@@ -117,14 +117,13 @@ def raise_from_user_code(error: BaseException) -> NoReturn:
 
 
 def _raise_through(error: BaseException, frames: list[Frame]) -> NoReturn:
+    """Raise from a stack of code objects that carry the user's file, line and function, and do nothing else."""
     if not frames:
         raise error
     filename, line, name = frames[0]
-    source = "\n" * (line - 1) + "_raise(_error, _frames)"
-    code = compile(source, filename, "exec").replace(co_name=name)
+    step = "_raise(_error, _frames)" if len(frames) > 1 else "raise _error"
+    code = compile("\n" * (line - 1) + step, filename, "exec").replace(co_name=name)
     if sys.version_info >= (3, 11):
         code = code.replace(co_qualname=name)
     exec(code, {"_raise": _raise_through, "_error": error, "_frames": frames[1:]})
     raise AssertionError("unreachable")
-
-

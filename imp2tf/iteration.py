@@ -58,6 +58,21 @@ class StaticCursor(Cursor):
         return self.items[self.index - 1]
 
 
+class ContainerCursor(StaticCursor):
+    """Over a dict, set or deque, which must keep its size meanwhile."""
+
+    def __init__(self, container: Any, items: Iterable[Any]) -> None:
+        super().__init__(items)
+        self.container = container
+
+    def has_next(self) -> Truth:
+        found = contents(self.container)
+        if not isinstance(found, (Growable, Union)) and len(found) != len(self.items):
+            kinds = {dict: "dictionary changed size during iteration", set: "Set changed size during iteration"}
+            raise_error(RuntimeError(next((text for cls, text in kinds.items() if isinstance(self.container, cls)), "deque mutated during iteration")))
+        return super().has_next()
+
+
 class _Indexed(Cursor):
     """Over something with a length and an item at each index."""
 
@@ -269,7 +284,7 @@ def _container_cursor(value: Any) -> Cursor:
     found = contents(value)
     if isinstance(found, (Growable, Union)):
         return fall_back(NeedsValue, f"iteration over a {type(value).__name__} of run-time contents")
-    return StaticCursor(found)
+    return ContainerCursor(value, found)
 
 
 def _object_cursor(value: Any) -> Cursor:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import builtins
 import collections
+import contextlib
 import copy
 import functools
 import itertools
@@ -60,6 +61,8 @@ def module_of(function: Any) -> str:
 
 def is_tensorflow(function: Any) -> bool:
     """Whether a callable belongs to TensorFlow or Keras: its effects are operations of the graph."""
+    if not isinstance(function, type) and _in_tensorflow(getattr(getattr(type(function), "__call__", None), "__module__", None) or ""):
+        return True
     if _in_tensorflow(module_of(function)) or (not isinstance(function, type) and _in_tensorflow(type(function).__module__)):
         return True
     owner = getattr(function, "__self__", None)
@@ -87,7 +90,7 @@ def is_pure(function: Any) -> bool:
     module = module_of(function)
     if module.partition(".")[0] == "numpy":
         return isinstance(function, type) or is_numpy_function(function)
-    if isinstance(function, type) and issubclass(function, (BaseException, tuple, collections.OrderedDict, collections.deque)):
+    if isinstance(function, type) and issubclass(function, (BaseException, tuple, collections.OrderedDict, collections.deque, contextlib.nullcontext)):
         return True
     return module in PURE_MODULES or module.partition(".")[0] in PURE_MODULES or function in (math, operator)
 

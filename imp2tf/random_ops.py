@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import tensorflow as tf
 
 from imp2tf.errors import Fallback, ForeignCall, Location
-from imp2tf.exceptions import frames_of
+from imp2tf.exceptions import frames_of_op
 from imp2tf.places import Source
 from imp2tf.session import Session
 from imp2tf.tf_compat import DEFAULT_GRAPH_SEED, function_bodies, global_seed, redirect, watch_operations
@@ -111,7 +111,7 @@ def _check_hidden(session: Session, op: Any) -> None:
 
 
 def _cannot_draw(op: Any, reason: str) -> NoReturn:
-    frames = frames_of(op)
+    frames = frames_of_op(op)
     raise Fallback(ForeignCall(reason, location=Location(*frames[-1]) if frames else None))
 
 
@@ -137,7 +137,7 @@ def _eager_twin(session: Session, op: Any) -> Callable[..., Any]:
     attributes = _attributes(op)
     seed, op_seed = _own_seeds(op)
     of_raw_op = seed not in (0, DEFAULT_GRAPH_SEED)
-    run, frames = session.run, frames_of(op)
+    run, frames = session.run, frames_of_op(op)
 
     def draw(*arrays: Any) -> Any:
         run.host_calls += 1

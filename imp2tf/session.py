@@ -45,6 +45,10 @@ class Relaxations:
     seeded: bool = False  # the function sets a seed itself
     budget: float | None = None  # seconds that tracing with relaxed shapes may take
 
+    def active(self) -> bool:
+        """Whether anything is relaxed now."""
+        return bool(self.shapes or self.numbers - self.constant)
+
     def number(self, source: Source) -> bool:
         """Whether a Python number found there is an input of the graph rather than a constant."""
         return source in self.numbers and source not in self.constant

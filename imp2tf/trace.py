@@ -20,10 +20,10 @@ from imp2tf.heap import Fetch, lift
 from imp2tf.options import Options
 from imp2tf.places import Argument
 from imp2tf.plan import Build, Recipe, Recorder
-from imp2tf.random_ops import draw_eagerly
+from imp2tf.random_ops import RANDOM_OPS, draw_eagerly
 from imp2tf.region import scope
 from imp2tf.session import Guard, Relaxations, Session, resumed
-from imp2tf.tf_compat import call_concrete, captures_of
+from imp2tf.tf_compat import call_concrete, captures_of, is_stateful_op
 from imp2tf.values import Growable
 
 __all__ = ["AlwaysRaises", "Graph", "Run", "trace_call"]
@@ -101,8 +101,12 @@ class Graph:
     holds: Callable[[Sequence[Any]], bool]
     run: Run
     calls_python: bool
-    has_effects: bool
     kept: Any
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether a run that failed may have changed something; not cheap."""
+        return self.calls_python or _has_effects(self.concrete.graph.as_graph_def())
 
     def __call__(self, args: Sequence[Any]) -> Any:
         """Run on the bound arguments of a call: inputs, run, commit."""
@@ -141,6 +145,7 @@ def trace_call(function: Any, names: Sequence[str], args: Sequence[Any], rebuild
                relaxations: Relaxations, options: Options) -> Graph:
     """Trace ``function`` for the kind of arguments given. Raises `Fallback` or `AlwaysRaises` where there is no graph."""
     run = Run()
+    run.args = args
     parts: dict[str, Any] = {}
 
     def body() -> list[tf.Tensor]:
@@ -163,7 +168,7 @@ def trace_call(function: Any, names: Sequence[str], args: Sequence[Any], rebuild
     concrete = _concrete(body, options, function)
     session = parts["session"]
     return Graph(concrete, captures_of(concrete), parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
-                 parts["calls_python"], _has_effects(concrete), session.kept)
+                 parts["calls_python"], session.kept)
 
 
 def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: Any) -> Any:
@@ -184,5 +189,11 @@ def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: A
         raise Fallback(TraceFailed(reason, location=user_location(error.__traceback__))) from error
 
 
-def _has_effects(concrete: Any) -> bool:
-    return any(op.op_def.is_stateful and op.type not in ("Placeholder", "ReadVariableOp", "VarHandleOp") for op in concrete.graph.get_operations())
+WITHOUT_EFFECT = frozenset({
+    "Placeholder", "ReadVariableOp", "VarHandleOp", "Assert", "If", "While", "Case", "StatefulPartitionedCall", "ResourceGather",
+}) | RANDOM_OPS
+
+
+def _has_effects(graph_def: Any) -> bool:
+    nodes = [*graph_def.node, *(node for function in graph_def.library.function for node in function.node_def)]
+    return any(is_stateful_op(node.op) and node.op not in WITHOUT_EFFECT for node in nodes)
