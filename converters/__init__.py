@@ -24,6 +24,7 @@ from imp2tf.converters import (
     names,
     print_,
     raise_,
+    random_,
     subscripts,
     tf_control_flow,
     try_,
@@ -70,4 +71,4 @@ CONVERTERS = (
 
 register_converters(CONVERTERS)
 
-__all__ = ["CONVERTERS", "builtins_", "print_", "tf_control_flow"]
+__all__ = ["CONVERTERS", "builtins_", "print_", "random_", "tf_control_flow"]

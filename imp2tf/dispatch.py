@@ -184,12 +184,14 @@ class Dispatcher:
             return None, fallback.error
 
     def _trace(self, values: Sequence[Any]) -> Graph:
+        seeded = self.relaxations.seeded
         try:
             graph = self._traced(values)
         except Fallback:
-            if not self.relaxations.active():
+            if self.relaxations.active():
+                self._give_up_relaxing()
+            elif self.relaxations.seeded == seeded:
                 raise
-            self._give_up_relaxing()
             graph = self._traced(values)
         self.counts["traces"] += 1
         self.graphs.insert(0, graph)

@@ -1,9 +1,10 @@
 """From a call to a graph: trace the converted function once, and keep what is needed to run it again."""
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -13,7 +14,7 @@ from imp2tf.containers import grow
 from imp2tf.arithmetic import OVERFLOW
 from imp2tf.effects import commits, order_effects
 from imp2tf.errors import Fallback, GraphRefused, NeedsValue, TraceFailed, VariableCreated, fall_back, user_location
-from imp2tf.exceptions import TRACE_BOUNDARIES, ProgramRaise, raise_from_user_code
+from imp2tf.exceptions import TRACE_BOUNDARIES, Frame, ProgramRaise, StopRun, located, raise_from_user_code
 from imp2tf.growable import GrowableList, element_at, growable_length, pushed
 from imp2tf.guards import compile_guards
 from imp2tf.heap import Fetch, guard_distinct, lift
@@ -21,6 +22,7 @@ from imp2tf.join import join
 from imp2tf.options import Options
 from imp2tf.places import Argument
 from imp2tf.plan import Build, Recipe, Recorder
+from imp2tf.random_ops import RANDOM_OPS, draw_eagerly
 from imp2tf.region import scope
 from imp2tf.session import Guard, Relaxations, Session, resumed
 from imp2tf.tf_compat import build_while, call_concrete, captures_of, is_stateful_op
@@ -30,14 +32,29 @@ __all__ = ["AlwaysRaises", "Graph", "Run", "trace_call"]
 
 
 class Run:
-    """What one graph and its calls share: the arguments of the call that runs, and what host calls leave behind."""
+    """What one graph and its calls share: the arguments of the call that runs, and what host calls leave behind.
 
-    def __init__(self) -> None:
+    `embedded` graphs are run by somebody else, who is told what a host call raises by TensorFlow.
+    """
+
+    def __init__(self, embedded: bool = False) -> None:
+        self.embedded = embedded
         self.args: Sequence[Any] = ()
         self.error: BaseException | None = None
         self.commit: list[tuple[Any, Any]] = []
         self.host_calls = 0
         self.lock = threading.RLock()
+
+    @contextlib.contextmanager
+    def stopping(self, frames: list[Frame]) -> Iterator[None]:
+        """What a host call raises ends the run, and is raised by the dispatcher as if from the user's lines."""
+        try:
+            yield
+        except BaseException as error:
+            if self.embedded:
+                raise
+            self.error = located(error, frames)
+            raise StopRun from None
 
     call = staticmethod(calls.call)
 
@@ -144,6 +161,7 @@ def trace_call(function: Any, names: Sequence[str], args: Sequence[Any], rebuild
     def body() -> list[tf.Tensor]:
         session = Session(tf.compat.v1.get_default_graph(), relaxations)
         session.run = run
+        draw_eagerly(session, session.graph)
         parts["session"] = session
         with resumed(session), scope(), tf.variable_creator_scope(_refuse_variable):
             lifted = [lift(session, value, Argument(i, name)) for i, (name, value) in enumerate(zip(names, args, strict=True))]
@@ -158,7 +176,7 @@ def trace_call(function: Any, names: Sequence[str], args: Sequence[Any], rebuild
         parts["calls_python"] = order_effects(session, session.graph)
         return outputs
 
-    TRACE_BOUNDARIES.add(body.__code__)
+    TRACE_BOUNDARIES.add((__file__, body.__name__))
     concrete = _concrete(body, options, function)
     session = parts["session"]
     return Graph(concrete, captures_of(concrete), parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
@@ -184,8 +202,9 @@ def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: A
 
 
 WITHOUT_EFFECT = frozenset({
-    "Placeholder", "ReadVariableOp", "VarHandleOp", "Assert", "If", "While", "Case", "StatefulPartitionedCall", "ResourceGather", "EagerPyFunc",
-})
+    "Placeholder", "ReadVariableOp", "VarHandleOp", "Assert", "If", "While", "Case", "StatefulPartitionedCall", "ResourceGather",
+    "EagerPyFunc",
+}) | RANDOM_OPS
 
 
 def _has_effects(graph_def: Any) -> bool:

@@ -19,7 +19,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     ("values and the heap", ("values", "places", "session", "heap")),
     ("the lattice", ("snapshots", "specs", "growable", "join")),
-    ("regions of the graph", ("plan", "effects", "exceptions", "region", "exits")),
+    ("regions of the graph", ("plan", "effects", "exceptions", "random_ops", "region", "exits")),
     (
         "what operators share",
         (
