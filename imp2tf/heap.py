@@ -101,7 +101,7 @@ def lift(session: Session, value: Any, source: Source) -> Any:
 
 
 def _tensor_input(session: Session, value: Any, source: Source) -> tf.Tensor:
-    shape = session.relaxations.shapes.get(source, value.shape)
+    shape = session.relaxations.shapes.get((source, value.shape.rank), value.shape)
     session.guard(source, "tensor", tf.TensorSpec(shape, value.dtype))
     placeholder = _input(session, source, tf.TensorSpec(shape, value.dtype), lambda found: found)
     session.origins[id(placeholder)] = source

@@ -41,7 +41,7 @@ class Relaxations:
     """What the misses so far have taught: which numbers vary, which shapes, and what must stay constant."""
 
     numbers: set[Source] = dataclasses.field(default_factory=set)
-    shapes: dict[Source, tf.TensorShape] = dataclasses.field(default_factory=dict)
+    shapes: dict[tuple[Source, int | None], tf.TensorShape] = dataclasses.field(default_factory=dict)
     constant: set[Source] = dataclasses.field(default_factory=set)
     seeded: bool = False  # the function sets a seed itself
     budget: float | None = None  # seconds that tracing with relaxed shapes may take
