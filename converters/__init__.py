@@ -9,7 +9,7 @@ if __name__ != "imp2tf.converters":
 from imp2tf.conversion import register_converters
 from imp2tf.converters import (
     assignment, binary, boolean, builtins_, calls_, compare, comprehensions, for_, formatting, functions, if_, jumps, literals, match_,
-    names, print_, raise_, subscripts, try_, while_, with_,
+    names, print_, raise_, subscripts, tapes, try_, while_, with_,
 )
 
 CONVERTERS = (
@@ -49,4 +49,4 @@ CONVERTERS = (
 
 register_converters(CONVERTERS)
 
-__all__ = ["CONVERTERS", "builtins_", "print_"]
+__all__ = ["CONVERTERS", "builtins_", "print_", "tapes"]

@@ -29,6 +29,7 @@ from imp2tf.values import DEAD, Deferred, PyNumber, Union
 __all__ = ["Box", "State", "check", "cond", "loop", "scope", "select", "stop_if"]
 
 MAX_WIDENINGS = 12
+BUILT = frozenset({"If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall", "StatefulPartitionedCall"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,8 +154,8 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
 
 
 def _last_call(graph: Any) -> tf.Operation:
-    """The If or While just built."""
-    return next(op for op in reversed(graph.get_operations()) if op.type in ("If", "StatelessIf", "While", "StatelessWhile"))
+    """The If or While just built; under tapes for higher-order gradients TensorFlow wraps it in a function."""
+    return next(op for op in reversed(graph.get_operations()) if op.type in BUILT)
 
 
 def _join_paths(a: _Path, b: _Path) -> tuple[list[Place], list[Spec]]:

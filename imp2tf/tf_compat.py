@@ -10,6 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 from tensorflow.python.eager import context as _context
+from tensorflow.python.eager import record as _record
 from tensorflow.python.framework import ops as _ops
 from tensorflow.python.framework.auto_control_deps import AutomaticControlDependencies
 from tensorflow.python.ops import cond_v2 as _cond_v2
@@ -18,7 +19,8 @@ from tensorflow.python.ops import while_v2 as _while_v2
 
 __all__ = [
     "AutomaticControlDependencies", "EagerTensor", "FuncGraph", "add_control_input", "branch_graph", "build_cond", "build_while",
-    "call_concrete", "capture_at_call_time", "captures_of", "in_eager_mode", "is_symbolic_tensor", "self_test",
+    "call_concrete", "capture_at_call_time", "captures_of", "function_graph", "has_gradient", "in_eager_mode",
+    "is_symbolic_tensor", "self_test", "tape_may_record",
 ]
 
 EagerTensor: type = _ops.EagerTensor
@@ -81,10 +83,29 @@ def call_concrete(concrete: Any, captured: Sequence[tf.Tensor]) -> list[tf.Tenso
     return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
 
 
+def tape_may_record() -> bool:
+    """Whether a gradient tape or forward accumulator is recording on this thread."""
+    return bool(_record.could_possibly_record())
+
+
+def has_gradient(kind: str) -> bool:
+    """Whether gradients flow through operations of a kind; one that nobody registered raises when it is asked for."""
+    try:
+        return _ops.gradient_registry.lookup(kind) is not None
+    except LookupError:
+        return True
+
+
+def function_graph(graph: FuncGraph, name: str) -> FuncGraph | None:
+    """The traced graph of a function that operations of `graph` call, None if it was not traced in this process."""
+    function = graph._get_function(name)
+    return getattr(function, "graph", None)
+
+
 def self_test() -> list[str]:
     """Use every private symbol once; returns the names of those that do not behave as needed."""
     broken = []
-    for name, probe in (("cond", _probe_cond), ("while", _probe_while), ("capture", _probe_capture)):
+    for name, probe in PROBES:
         try:
             works = probe()
         except (AttributeError, TypeError, ValueError, tf.errors.OpError):
@@ -130,3 +151,25 @@ def _probe_capture() -> bool:
     first = float(call_concrete(concrete, [fetch()])[0])
     box[0] = tf.constant(5.0)
     return first == 1.0 and float(call_concrete(concrete, [fetch()])[0]) == 5.0
+
+
+def _probe_tape() -> bool:
+    before = tape_may_record()
+    with tf.GradientTape():
+        return tape_may_record() and not before
+
+
+def _probe_functions() -> bool:
+    def run(x: tf.Tensor) -> tf.Tensor:
+        return tf.cond(x > 0.0, lambda: x * 2.0, lambda: x)
+
+    graph = tf.function(run, autograph=False).get_concrete_function(tf.TensorSpec([])).graph
+    branch = next(op for op in graph.get_operations() if op.type == "StatelessIf").get_attr("then_branch")
+    found = function_graph(graph, branch.name)
+    return found is not None and len(found.outputs) == 1 and has_gradient("Mul") and not has_gradient("StopGradient")
+
+
+PROBES = (
+    ("cond", _probe_cond), ("while", _probe_while), ("capture", _probe_capture), ("tape", _probe_tape),
+    ("functions", _probe_functions),
+)

@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf import calls
+from imp2tf.connectivity import unconnected_inputs
 from imp2tf.effects import commits, order_effects
 from imp2tf.errors import Fallback, GraphRefused, TraceFailed, user_location
 from imp2tf.exceptions import TRACE_BOUNDARIES, ProgramRaise, raise_from_user_code
@@ -21,7 +22,7 @@ from imp2tf.places import Argument
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.region import scope
 from imp2tf.session import Guard, Relaxations, Session, resumed
-from imp2tf.tf_compat import call_concrete, captures_of
+from imp2tf.tf_compat import call_concrete, captures_of, tape_may_record
 from imp2tf.values import Growable
 
 __all__ = ["AlwaysRaises", "Graph", "Run", "trace_call"]
@@ -80,10 +81,13 @@ class Graph:
     calls_python: bool
     has_effects: bool
     kept: Any
+    steering: list[int] | None = None  # places in `captures` of what only steers; found when a tape first records a call
 
     def __call__(self, args: Sequence[Any]) -> Any:
         """Run on the bound arguments of a call: inputs, run, commit."""
         captured = [one.at(args) if isinstance(one, Fetch) else one for one in self.captures]
+        if tape_may_record():
+            self._hide_steering(captured)
         if not self.calls_python:
             return self._finish(call_concrete(self.concrete, captured), args)
         with self.run.lock:
@@ -93,6 +97,13 @@ class Graph:
             except tf.errors.OpError as error:
                 self._stopped(error)
             return self._finish(outputs, args)
+
+    def _hide_steering(self, captured: list[Any]) -> None:
+        """Put aliases that no tape watches in the place of inputs that only steer, so that their gradients are None as in eager."""
+        if self.steering is None:
+            self.steering = _steering(self.concrete.graph, self.captures)
+        for place in self.steering:
+            captured[place] = tf.stop_gradient(captured[place])
 
     def _stopped(self, error: tf.errors.OpError) -> None:
         """The run ended early: by the program's own exception, or by an operation that failed."""
@@ -158,6 +169,13 @@ def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: A
     except Exception as error:  # anything else that tracing meets is not the program's: the call runs as Python, with this as the cause
         reason = f"{type(error).__name__} while tracing {getattr(function, '__qualname__', function)}: {error}"
         raise Fallback(TraceFailed(reason, location=user_location(error.__traceback__))) from error
+
+
+def _steering(graph: Any, captures: list[Any]) -> list[int]:
+    """Places of the inputs that a tape may watch and no output depends on: float tensors, and handles of variables."""
+    handles = {id(variable.handle) for variable in graph.variables}
+    return [place for place in unconnected_inputs(graph)
+            if graph.inputs[place].dtype not in (tf.resource, tf.variant) or id(captures[place]) in handles]
 
 
 def _has_effects(concrete: Any) -> bool:
