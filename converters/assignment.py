@@ -13,7 +13,7 @@ import gast
 from imp2tf.alternatives import over, raise_error
 from imp2tf.attributes import delete_attribute
 from imp2tf.containers import delete_item, new_list
-from imp2tf.errors import ForeignCall, fall_back
+from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.namespace import operator
 from imp2tf.quote import quote, quote_expr
 from imp2tf.iteration import drained
@@ -102,7 +102,7 @@ def unpack(value: Any, count: int, star: int | None) -> Any:
         return over(value, lambda one: tuple(unpack(one, count, star)))
     items = drained(value)
     if items is None:
-        return _unpack_unknown(value, count, star)
+        return fall_back(NeedsValue, f"unpacking a {type(value).__name__} of run-time length")
     least = count - (star is not None)
     if len(items) < least:
         wanted = f"at least {least}" if star is not None else str(count)
@@ -121,11 +121,6 @@ def _too_many(count: int, items: list[Any]) -> ValueError:
     except ValueError as error:  # this Python's own wording
         return ValueError(*error.args)
     raise AssertionError("unreachable")
-
-
-def _unpack_unknown(value: Any, count: int, star: int | None) -> Any:
-    del count, star
-    return fall_back(ForeignCall, f"unpacking a {type(value).__name__} of run-time length")
 
 
 operator(in_place)

@@ -476,7 +476,7 @@ def _first_that(value: Any, wanted: bool) -> Any:
     def at(index: int) -> Any:
         if index == len(items):
             return not wanted
-        item = items[index] if step is None else call(step, items[index])
+        item = items[index] if step is None else step(items[index])
         if item is SKIP:
             return at(index + 1)
         holds = truth_of(item)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import gast
+import tensorflow as tf
 
 from imp2tf import containers
 from imp2tf.analysis.scopes import scopes
@@ -25,7 +26,11 @@ from imp2tf.iteration import GeneratorValue
 from imp2tf.namespace import operator, rt
 from imp2tf.quote import RUNTIME, located, name, quote, quote_expr
 from imp2tf.rewrite import Converter
+from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import SKIP, Deferred, Growable, Union, is_runtime
+
+
+MAX_UNROLLED = 64
 
 
 class Comprehensions(Converter, lowers=(gast.ListComp, gast.SetComp, gast.DictComp)):
@@ -43,7 +48,7 @@ class Comprehensions(Converter, lowers=(gast.ListComp, gast.SetComp, gast.DictCo
         loops = self._loops(node.generators, quote(add, node, held=held, **parts))
         definition = nested(self.rw, function, [*start, *loops, *quote(f"return {end}", node, held=held)], node)
         self.rw.frame.before.append(definition)
-        return quote_expr("function(iterable)", node, function=function, iterable=self.rw.visit(node.generators[0].iter))
+        return quote_expr("function(rt.unrolled(iterable))", node, function=function, iterable=self.rw.visit(node.generators[0].iter))
 
     def _loops(self, generators: list[Any], add: list[gast.stmt]) -> list[gast.stmt]:
         """The loops and conditions around the innermost statement, as plain syntax."""
@@ -94,6 +99,14 @@ def generator(iterable: Any, step: Callable[[Any], Any]) -> GeneratorValue:
 
 
 @operator
+def unrolled(iterable: Any) -> Any:
+    """A short tensor of known length is taken apart, so that the comprehension's length is known while tracing."""
+    if is_symbolic_tensor(iterable) and iterable.shape.rank and (iterable.shape[0] or MAX_UNROLLED + 1) <= MAX_UNROLLED:
+        return tuple(tf.unstack(iterable))
+    return iterable
+
+
+@operator
 def skipped() -> Any:
     """An element that a condition leaves out."""
     return SKIP
@@ -112,8 +125,12 @@ def dict_of(held: list[Any]) -> Any:
     if isinstance(found, (Growable, Union)):
         fall_back(NeedsValue, "a dict comprehension of run-time length")
     if any(is_runtime(key) for key, _ in found):
-        return Deferred(dict, (list(found),))
+        return Deferred(_dict_of, [part for pair in found for part in pair])
     return containers.new(dict(found))
+
+
+def _dict_of(*parts: Any) -> dict[Any, Any]:
+    return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 @operator

@@ -2,7 +2,7 @@
 
     for v in xs:         def _target_1(item): nonlocal v; v = item
         s = s + v  -->   def _body_2(): nonlocal s; s = s + v
-                         rt.for_(xs, _target_1, _body_2, None, rt.state(lambda: (s, v), _set_3), exits=False)
+                         rt.for_(xs, _target_1, _body_2, None, rt.state(lambda: (s, v), _set_3), None)
 
 A loop over items that are known while tracing is unrolled.
 """
@@ -12,11 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 import gast
+import tensorflow as tf
 
 from imp2tf.alternatives import over
-from imp2tf.exits import CONTINUE, clear, end_of_loop, exit_code, none_under_way
+from imp2tf.exits import CONTINUE, clear, exit_code, none_under_way
 from imp2tf.iteration import Cursor, StaticCursor, cursor_of
-from imp2tf.loops import LoopParts, run_loop
+from imp2tf.loops import LoopParts, finish_loop, run_loop
 from imp2tf.namespace import operator
 from imp2tf.operations import is_same, truth_of
 from imp2tf.quote import quote, quote_expr
@@ -33,7 +34,7 @@ class ForLoops(Converter, lowers=(gast.For,)):
     """``for`` and its ``else``."""
 
     def lower(self, node: gast.For) -> list[gast.stmt]:
-        exits = any(self.rw.may_leave(stmt) for stmt in node.body) or self.rw.may_leave(node)
+        exits = self.rw.loop_exits(node)
         iterable = self.rw.visit(node.iter)
         names = [one for one in target_names(node.target) if self.rw.kind_of(one) == "local"]
         target = self.rw.fresh("target")
@@ -45,14 +46,14 @@ class ForLoops(Converter, lowers=(gast.For,)):
             blocks.append(block)
             setup.append(block.definition)
             orelse = block.name
-        state = self.rw.state(blocks, node, self.rw.carried(node, blocks, names), exits=exits)
+        state = self.rw.state(blocks, node, self.rw.carried(node, blocks, names), exits=exits is not None)
         call = quote("rt.for_(iterable, target, body, orelse, state, exits)", node, iterable=iterable, target=target, body=body.name,
                      orelse=orelse, state=state.expr, exits=constant(exits))
         return [*setup, *state.setup, *call]
 
 
 @operator
-def for_(iterable: Any, target: Callable[[Any], None], body: Block, orelse: Block | None, state: State, exits: bool) -> None:
+def for_(iterable: Any, target: Callable[[Any], None], body: Block, orelse: Block | None, state: State, exits: str | None) -> None:
     """Run `body` for each item."""
     if isinstance(iterable, Union):
         return _for_union(iterable, target, body, orelse, state, exits)
@@ -68,20 +69,17 @@ def for_(iterable: Any, target: Callable[[Any], None], body: Block, orelse: Bloc
     return run_loop(LoopParts(cursor.has_next, turn, orelse, state, exits, body.__code__))
 
 
-def _for_union(union: Union, target: Callable[[Any], None], body: Block, orelse: Block | None, state: State, exits: bool) -> None:
+def _for_union(union: Union, target: Callable[[Any], None], body: Block, orelse: Block | None, state: State, exits: str | None) -> None:
     """Over whichever of several iterables the run finds."""
 
     def one_of_them(one: Any) -> None:
         for_(one, target, body, orelse, state, exits)
 
-    from_state = [one_of_them]
-    by_alternative(union, from_state[0], state)
+    by_alternative(union, one_of_them, state)
 
 
 def by_alternative(union: Union, block: Callable[[Any], None], state: State) -> None:
     """Run a block for the alternative that a union holds; the block may change the state."""
-    import tensorflow as tf
-
     def at(index: int) -> None:
         if index == len(union.alternatives) - 1:
             block(union.alternatives[index])
@@ -107,7 +105,7 @@ def _with_item(item: Any, target: Callable[[Any], None], body: Block, state: Sta
     cond(truth_of(is_same(item, SKIP)), lambda: None, lambda: run(value), state)
 
 
-def _unrolled(cursor: Cursor, target: Callable[[Any], None], body: Block, orelse: Block | None, state: State, exits: bool) -> None:
+def _unrolled(cursor: Cursor, target: Callable[[Any], None], body: Block, orelse: Block | None, state: State, exits: str | None) -> None:
     while cursor.has_next():
         clean = none_under_way(exit_code(state)) if exits else True
         if clean is False:
@@ -120,7 +118,4 @@ def _unrolled(cursor: Cursor, target: Callable[[Any], None], body: Block, orelse
                 clear(state, CONTINUE)
 
         turn() if clean is True else cond(clean, turn, lambda: None, state)
-    if exits:
-        end_of_loop(orelse or (lambda: None), state)
-    elif orelse is not None:
-        orelse()
+    finish_loop(orelse, state, exits)

@@ -23,7 +23,7 @@ from imp2tf.quote import quote, quote_expr
 from imp2tf.region import NO_STATE, cond
 from imp2tf.rewrite import Converter
 from imp2tf.targets import constant
-from imp2tf.try_state import exception_instance, on_its_way
+from imp2tf.try_state import exception_instance, frames_of, on_its_way
 from imp2tf.values import Union
 
 
@@ -59,7 +59,10 @@ def raise_(error: Any) -> None:
     if isinstance(error, Union):
         over(error, raise_)
         return
-    raise ProgramRaise(exception_instance(error))
+    instance = exception_instance(error)
+    raised_again = ProgramRaise(instance, fresh=False)
+    raised_again.frames = frames_of(instance).lines
+    raise raised_again
 
 
 @operator

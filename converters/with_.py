@@ -26,7 +26,7 @@ from imp2tf.region import State, cond, scope
 from imp2tf.rewrite import Converter
 from imp2tf.session import current
 from imp2tf.targets import assign, constant, target_names
-from imp2tf.try_state import OnItsWay, on_its_way, raise_record
+from imp2tf.try_state import on_its_way, raise_record, split_records
 from imp2tf.values import DEAD, PyNumber, Union
 
 Block = Callable[[], None]
@@ -106,9 +106,11 @@ def _leave(manager: Any) -> None:
 
 def _leave_raising(manager: Any, state: State) -> None:
     """Tell the manager of the exception; it may swallow it."""
-    record = state.get()[1]
+    record, _ = split_records(state.get()[1])
+    if record is None:
+        return _leave(manager)
     if isinstance(record, Union):
-        record = next(one for one in record.alternatives if isinstance(one, OnItsWay))
+        fall_back(RaisesUnderTry, "a manager sees one of several exceptions")
     swallowed = truth_of(call(type(manager).__exit__, manager, type(record.error), record.error, None))
 
     def swallow() -> None:

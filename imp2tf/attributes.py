@@ -13,7 +13,7 @@ from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call
 from imp2tf.containers import ContainerMethod
 from imp2tf.errors import ForeignCall, LostValue, NeedsValue, fall_back
-from imp2tf.foreign import method_of_deferred, numpy_value
+from imp2tf.foreign import method_of_deferred
 from imp2tf.heap import is_container, is_user_function, view
 from imp2tf.places import Attribute
 from imp2tf.session import active, current
@@ -80,7 +80,7 @@ def _of_number(owner: PyNumber, name: str) -> Any:
 
 def _of_tensor(owner: tf.Tensor, name: str, default: Any) -> Any:
     if name == "numpy" and is_symbolic_tensor(owner):
-        return functools.partial(Deferred, numpy_value, (owner,))
+        return Deferred(getattr, (owner, "numpy"))
     if name == "shape" and not owner.shape.is_fully_defined():
         fall_back(NeedsValue, "the static shape of a tensor whose shape only the run knows")
     if name in ("op", "graph", "name", "device", "ref", "cpu", "gpu", "backing_device") and is_symbolic_tensor(owner):
@@ -111,6 +111,9 @@ def _class_attribute(cls: type, name: str) -> tuple[type, Any] | None:
 
 def _of_object(owner: Any, name: str, default: Any) -> Any:
     cls, found = type(owner), _class_attribute(type(owner), name)
+    session = current()
+    if not session.is_born(owner):
+        session.guard(session.source_of(owner), "type", cls)
     hook = _class_attribute(cls, "__getattribute__")
     if hook is not None and is_user_function(hook[1]):
         return call(hook[1], owner, name)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import time
 import types
 from collections.abc import Callable
 from typing import Any
@@ -14,9 +15,10 @@ from typing import Any
 from imp2tf import conversion, foreign
 from imp2tf.alternatives import over
 from imp2tf.containers import ContainerMethod, container_method
-from imp2tf.errors import ForeignCall, SeveralKinds, UnsupportedSyntax, fall_back
+from imp2tf.errors import ForeignCall, NeedsValue, SeveralKinds, UnsupportedSyntax, fall_back
 from imp2tf.heap import is_user_function
-from imp2tf.session import active, current
+from imp2tf.places import Member
+from imp2tf.session import Session, active, current
 from imp2tf.values import Deferred, Sentinel, Union
 
 __all__ = ["Activation", "call", "converted_of", "invoke", "replace_call"]
@@ -121,15 +123,28 @@ def converted_of(function: types.FunctionType) -> types.FunctionType:
 def invoke(function: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Trace a call of a user's function inline."""
     session = current()
+    if session.deadline is not None and time.monotonic() > session.deadline:
+        fall_back(NeedsValue, "a graph for tensors of any shape is much larger than one for this shape")
     nested = [one for one in session.activations if one.function.__code__ is function.__code__]
     if len({one.regions for one in nested}) > MAX_RECURSION_IN_REGIONS:
         fall_back(UnsupportedSyntax, f"{function.__name__} calls itself under a condition on a tensor")
+    if not session.is_born(function):
+        _guard_function(session, function)
     converted = converted_of(function)
     session.activations.append(Activation(function, session.regions))
     try:
         return converted(*args, **kwargs)
     finally:
         session.activations.pop()
+
+
+def _guard_function(session: Session, function: types.FunctionType) -> None:
+    """A function's code and defaults may be replaced between calls."""
+    source = session.source_of(function)
+    session.guard(Member(source, "__code__"), "identity", function.__code__)
+    session.guard(Member(source, "__defaults__"), "identity", function.__defaults__)
+    if function.__kwdefaults__:
+        session.guard(Member(source, "__kwdefaults__"), "equal_identity", dict(function.__kwdefaults__))
 
 
 def callback(function: Any) -> Any:

@@ -5,10 +5,13 @@ import collections
 import dataclasses
 import inspect
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from imp2tf.errors import ConversionError, Fallback, Location, NeedsValue, RecompileLimit
+import tensorflow as tf
+
+from imp2tf.errors import ConversionError, Fallback, Location, RecompileLimit
 from imp2tf.guards import Miss, find_misses, relax
 from imp2tf.logs import log
 from imp2tf.options import Options
@@ -16,8 +19,6 @@ from imp2tf.session import Relaxations
 from imp2tf.trace import AlwaysRaises, Graph, trace_call
 
 __all__ = ["Dispatcher", "FallbackRecord", "Parameters"]
-
-MAX_SAME_FALLBACK = 2
 
 
 class Parameters:
@@ -60,6 +61,10 @@ def _lifted_mapping(value: dict[str, Any]) -> dict[str, Any]:
     return contents(value)  # type: ignore[no-any-return]
 
 
+MAX_ALWAYS_RAISED = 16
+LEAST_BUDGET, BUDGET_FACTOR = 1.0, 8.0  # seconds, times the first trace: library code may unroll for unknown shapes
+
+
 @dataclasses.dataclass
 class FallbackRecord:
     """A reason why calls ran as Python."""
@@ -95,6 +100,8 @@ class Dispatcher:
         self.counts: collections.Counter[str] = collections.Counter()
         self.fallbacks: dict[tuple[str, Location | None], FallbackRecord] = {}
         self.settled: FallbackRecord | None = None
+        self.last_failure: FallbackRecord | None = None
+        self.failures_in_a_row = 0
         self.misses: list[str] = []
 
     # -------------------------------------------------------------------------------------- calls
@@ -106,7 +113,10 @@ class Dispatcher:
             return self._python(args, kwargs, self.settled)
         if counts["calls"] <= self.options.profile_runs:
             return self._profiled(args, kwargs)
-        values = self.parameters.bind(args, kwargs)
+        try:
+            values = self.parameters.bind(args, kwargs)
+        except TypeError:
+            return self._profiled(args, kwargs)  # Python itself says what is wrong with the arguments
         for graph in self.graphs:
             if graph.holds(values):
                 return self._run(graph, values, args, kwargs)
@@ -124,6 +134,10 @@ class Dispatcher:
         except Fallback as fallback:
             self.counts["graph_calls"] -= 1
             return self._fall_back(fallback.error, args, kwargs)
+        except tf.errors.OpError:
+            if graph.has_effects:
+                raise
+            return self.function(*args, **kwargs)  # an operation failed and nothing was done yet: let eager say it
         finally:
             self.counts["host_calls"] += graph.run.host_calls - before
 
@@ -139,12 +153,13 @@ class Dispatcher:
                 if graph.holds(values):
                     return self._run(graph, values, args, kwargs)
             self._learn(values)
-            if self.counts["attempts"] >= self.options.recompile_limit:
-                limit = RecompileLimit(f"traced {self.counts['attempts']} times; {self._last_miss()}")
+            if len(self.graphs) >= self.options.recompile_limit or self.counts["always_raised"] >= MAX_ALWAYS_RAISED:
+                limit = RecompileLimit(f"traced {len(self.graphs)} times; {self._last_miss()}")
                 return self._fall_back(limit, args, kwargs, settle=False)
             try:
                 found = self._trace(values)
             except AlwaysRaises:
+                self.counts["always_raised"] += 1
                 self.counts["eager_calls"] += 1
                 return self.function(*args, **kwargs)
             except Fallback as fallback:
@@ -152,20 +167,24 @@ class Dispatcher:
         return self._run(found, values, args, kwargs)
 
     def _trace(self, values: Sequence[Any]) -> Graph:
-        self.counts["attempts"] += 1
         try:
             graph = self._traced(values)
         except Fallback as fallback:
-            if not (isinstance(fallback.error, NeedsValue) and (self.relaxations.numbers or self.relaxations.shapes)):
+            if not self.relaxations.active():
                 raise
             self._give_up_relaxing()
             graph = self._traced(values)
         self.counts["traces"] += 1
         self.graphs.insert(0, graph)
+        self.last_failure = None
         return graph
 
     def _traced(self, values: Sequence[Any]) -> Graph:
-        return trace_call(self.function, self.parameters.names, values, self.parameters.unbind, self.relaxations, self.options)
+        started = time.monotonic()
+        graph = trace_call(self.function, self.parameters.names, values, self.parameters.unbind, self.relaxations, self.options)
+        if self.relaxations.budget is None:
+            self.relaxations.budget = max(LEAST_BUDGET, BUDGET_FACTOR * (time.monotonic() - started))
+        return graph
 
     def _give_up_relaxing(self) -> None:
         """What was relaxed steers Python: keep it constant from now on."""
@@ -198,7 +217,9 @@ class Dispatcher:
         if record is None:
             record = self.fallbacks[key] = FallbackRecord(error.code, error.reason, error.hint, error.location)
             log("fallbacks", "%s runs as Python: %s", getattr(self.function, "__qualname__", self.function), error)
-        if settle and record.count + 1 >= MAX_SAME_FALLBACK:
+        self.failures_in_a_row = self.failures_in_a_row + 1 if self.last_failure is record else 1
+        self.last_failure = record
+        if settle and self.failures_in_a_row >= error.patience:
             self.settled = record
         return self._python(args, kwargs, record)
 

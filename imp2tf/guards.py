@@ -12,7 +12,7 @@ from imp2tf.tf_compat import EagerTensor
 
 __all__ = ["Miss", "compile_guards", "describe_guard", "find_misses", "relax"]
 
-GONE = (AttributeError, KeyError, IndexError, TypeError, ValueError)
+GONE = (AttributeError, KeyError, IndexError, TypeError, ValueError, tf.errors.OpError)
 
 
 class _Constants:
@@ -88,7 +88,12 @@ def _composite(value: Any, expected: tf.TypeSpec) -> bool:
     return getattr(value, "_type_spec", None) == expected
 
 
-_CHECKS: dict[str, Callable[[Any, Any], bool]] = {"equal": _equal, "array": _array, "keys": _keys, "set": _set, "composite": _composite}
+def _equal_identity(value: Any, expected: dict[str, Any]) -> bool:
+    return isinstance(value, dict) and list(value) == list(expected) and all(value[key] is expected[key] for key in expected)
+
+
+_CHECKS: dict[str, Callable[[Any, Any], bool]] = {"equal": _equal, "array": _array, "keys": _keys, "set": _set, "composite": _composite,
+    "equal_identity": _equal_identity}
 
 
 # ------------------------------------------------------------------------------------------------ misses

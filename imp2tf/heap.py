@@ -15,13 +15,13 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.errors import is_library_file
-from imp2tf.places import Argument, Contents, Item, Keys, Length, Member, Pinned, Place, Source, Tail
+from imp2tf.places import Argument, Both, Contents, Item, Keys, Length, Member, Pinned, Place, Source, Tail
 from imp2tf.session import NOT_STORED, Session, current
 from imp2tf.tf_compat import EagerTensor, capture_at_call_time
 from imp2tf.values import NUMBER_DTYPES, PyNumber
 
 __all__ = [
-    "Fetch", "contents", "is_container", "is_unread", "is_user_function", "length", "lift", "old_value", "read", "set_contents", "view",
+    "Fetch", "contents", "is_container", "is_same_input", "is_unread", "is_user_function", "length", "lift", "old_value", "read", "set_contents", "view",
 ]
 
 LITERALS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range)
@@ -31,7 +31,8 @@ CONTAINERS = (list, dict, set, collections.deque)
 
 def is_user_function(value: object) -> bool:
     """Whether `value` is a Python function of the user's program."""
-    return isinstance(value, types.FunctionType) and not is_library_file(value.__code__.co_filename)
+    return isinstance(value, types.FunctionType) and not is_library_file(value.__code__.co_filename) and (
+        value.__code__.co_filename != "<string>")  # what dataclasses and namedtuples generate
 
 
 def view(place: Place) -> Any:
@@ -51,10 +52,24 @@ def read(place: Place) -> Any:
     return session.reads[place]
 
 
+def is_same_input(a: Any, b: Any) -> bool:
+    """Whether two inputs of the call are one object, which is guarded; what the trace made is an object of its own."""
+    session = current()
+    sources = session.origins.get(id(a)), session.origins.get(id(b))
+    if sources[0] is None or sources[1] is None:
+        return False
+    same = sources[0].fetch(session.run.args) is sources[1].fetch(session.run.args)
+    session.guard(Both(sources[0], sources[1]), "literal", same)
+    return same
+
+
 def old_value(place: Place) -> Any:
     """What a region that did not write `place` leaves there: its value before the region."""
     if isinstance(place, Contents):
         return contents(place.owner)
+    if isinstance(place, Tail):
+        raw = current().raw(place)
+        return [] if raw is NOT_STORED else raw
     return view(place)
 
 

@@ -58,6 +58,21 @@ class StaticCursor(Cursor):
         return self.items[self.index - 1]
 
 
+class ContainerCursor(StaticCursor):
+    """Over a dict, set or deque, which must keep its size meanwhile."""
+
+    def __init__(self, container: Any, items: Iterable[Any]) -> None:
+        super().__init__(items)
+        self.container = container
+
+    def has_next(self) -> Truth:
+        found = contents(self.container)
+        if not isinstance(found, (Growable, Union)) and len(found) != len(self.items):
+            kinds = {dict: "dictionary changed size during iteration", set: "Set changed size during iteration"}
+            raise_error(RuntimeError(next((text for cls, text in kinds.items() if isinstance(self.container, cls)), "deque mutated during iteration")))
+        return super().has_next()
+
+
 class _Indexed(Cursor):
     """Over something with a length and an item at each index."""
 
@@ -269,7 +284,7 @@ def _container_cursor(value: Any) -> Cursor:
     found = contents(value)
     if isinstance(found, (Growable, Union)):
         return fall_back(NeedsValue, f"iteration over a {type(value).__name__} of run-time contents")
-    return StaticCursor(found)
+    return ContainerCursor(value, found)
 
 
 def _object_cursor(value: Any) -> Cursor:
@@ -281,6 +296,8 @@ def _object_cursor(value: Any) -> Cursor:
         return DatasetCursor(iter(value))
     if isinstance(value, tf.data.Iterator):
         return DatasetCursor(value)
+    if isinstance(value, tf.TensorShape):
+        return StaticCursor(_dimensions(value))
     method = getattr(type(value), "__iter__", None)
     if isinstance(value, (tuple, str, bytes, frozenset, dict)) or _is_fresh_iterator(value):
         return StaticCursor(value)
@@ -325,7 +342,15 @@ def drained(value: Any) -> list[Any] | None:
         return list(tf.unstack(tensor))
     if isinstance(value, (tuple, range, str, bytes, frozenset)):
         return list(value)
+    if isinstance(value, tf.TensorShape):
+        return _dimensions(value)
     return _drained_cursor(cursor_of(value))
+
+
+def _dimensions(shape: tf.TensorShape) -> list[Any]:
+    if not shape.is_fully_defined():
+        fall_back(NeedsValue, "the static shape of a tensor whose shape only the run knows")
+    return list(shape)
 
 
 def _drained_cursor(cursor: Cursor) -> list[Any] | None:

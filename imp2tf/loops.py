@@ -7,35 +7,48 @@ from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.alternatives import truth
 from imp2tf.errors import NeedsValue, fall_back
-from imp2tf.exits import CONTINUE, clear, end_of_loop, exit_code, none_under_way
-from imp2tf.operations import truth_as_number
+from imp2tf.exits import CONTINUE, NONE, clear, end_of_loop, exit_code, none_under_way
 from imp2tf.region import State, loop, select
+from imp2tf.values import PyNumber
 
-__all__ = ["LoopParts", "run_loop"]
+__all__ = ["LoopParts", "finish_loop", "run_loop"]
 
 MAX_PYTHON_TURNS = 20000
 
 
 @dataclasses.dataclass(frozen=True)
 class LoopParts:
-    """A loop: `test` gives a truth, `turn` runs the body once. `exits` says whether the state begins with an exit."""
+    """A loop: `test` gives a bool or a scalar bool tensor, `turn` runs the body once.
+
+    `exits` is None, "inner" where the state begins with an exit that the loop itself ends (break, continue), or "outer" where
+    the exit may also leave the loop.
+    """
 
     test: Callable[[], Any]
     turn: Callable[[], None]
     orelse: Callable[[], None] | None
     state: State
-    exits: bool
+    exits: str | None
     site: Hashable
 
 
 def run_loop(parts: LoopParts) -> None:
     """Run a loop and its else block."""
     _turns(parts)
-    if parts.exits:
-        end_of_loop(parts.orelse or (lambda: None), parts.state)
-    elif parts.orelse is not None:
-        parts.orelse()
+    finish_loop(parts.orelse, parts.state, parts.exits)
+
+
+def finish_loop(orelse: Callable[[], None] | None, state: State, exits: str | None) -> None:
+    """Run a loop's else block unless the loop was left by break, and end its own exits."""
+    if exits is None:
+        if orelse is not None:
+            orelse()
+        return
+    end_of_loop(orelse or (lambda: None), state)
+    if exits == "inner":
+        state.set((NONE, *state.get()[1:]))
 
 
 def _one(parts: LoopParts) -> None:
@@ -48,17 +61,12 @@ def _goes_on(parts: LoopParts) -> Any:
     """Whether there is another turn: a bool or a scalar bool tensor. The test is not run after an exit."""
     clean = none_under_way(exit_code(parts.state)) if parts.exits else True
     if isinstance(clean, bool):
-        return _truth(parts.test()) if clean else False
-    return _truth(select(clean, lambda: truth_as_number(_number(parts.test())), lambda: False, parts.state))
+        return parts.test() if clean else False
+    return truth(select(clean, lambda: _as_number(parts.test()), lambda: False, parts.state))
 
 
-def _truth(value: Any) -> Any:
-    found = truth_as_number(value) if not isinstance(value, (bool, tf.Tensor)) else value
-    return found if isinstance(found, (bool, tf.Tensor)) else found.tensor
-
-
-def _number(value: Any) -> Any:
-    return value
+def _as_number(holds: Any) -> Any:
+    return holds if isinstance(holds, bool) else PyNumber("bool", holds)
 
 
 def _turns(parts: LoopParts) -> None:

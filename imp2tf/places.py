@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from imp2tf.values import UNBOUND
 
 __all__ = [
-    "Argument", "Attribute", "Cell", "Contents", "Global", "Item", "Keys", "Length", "Member", "Part", "Pinned", "Place",
+    "Argument", "Attribute", "Both", "Cell", "Contents", "Global", "Item", "Keys", "Length", "Member", "Part", "Pinned", "Place",
     "PlacePart", "Source", "Tail", "slot_of",
 ]
 
@@ -327,6 +327,19 @@ class Keys(_Derived):
 
     function = tuple
     text = "keys"
+
+
+class Both(Part):
+    """Whether two sources give one object."""
+
+    def __str__(self) -> str:
+        return f"{self.parent} is {self.key}"
+
+    def fetch(self, args: Sequence[Any]) -> Any:
+        return self.parent.fetch(args) is self.key.fetch(args)
+
+    def expression(self, constant: Callable[[Any], str]) -> str:
+        return f"({self.parent.expression(constant)} is {self.key.expression(constant)})"
 
 
 class Member(Part):

@@ -15,13 +15,13 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.effects import order_effects, stop_run
-from imp2tf.errors import NoFixpoint, RaisesUnderTry, fall_back
+from imp2tf.errors import NoFixpoint, RaisesUnderTry, SeveralKinds, fall_back
 from imp2tf.exceptions import ProgramRaise, rebuilder
 from imp2tf.heap import old_value
 from imp2tf.join import describe, join
 from imp2tf.places import Contents, Place, Tail
 from imp2tf.session import Log, Session, current
-from imp2tf.snapshots import Snapshot, freeze, frozen_elements
+from imp2tf.snapshots import Snapshot, freeze, frozen_elements, shares_objects
 from imp2tf.specs import SCALAR, Constant, Spec
 from imp2tf.tf_compat import AutomaticControlDependencies, branch_graph, build_cond, build_while
 from imp2tf.values import DEAD, Deferred, PyNumber, Union
@@ -107,8 +107,14 @@ def _trace_path(session: Session, block: Callable[[], Any], state: State) -> _Pa
             emit_raise(session, raised)
             return _Path([DEAD] * len(state.get()), {}, dead=True)
         depth = session.depth
-        values = [freeze(value, depth) for value in state.get()]
-        return _Path(values, _outliving(session, log, depth), dead=False)
+        path = _Path([freeze(value, depth) for value in state.get()], _outliving(session, log, depth), dead=False)
+        _refuse_shared([*path.values, *path.writes.values()])
+        return path
+
+
+def _refuse_shared(frozen: list[Any]) -> None:
+    if shares_objects(frozen):
+        fall_back(SeveralKinds, "an object made in a branch or loop has two names after it")
 
 
 def _outliving(session: Session, log: Log, depth: int) -> dict[Place, Any]:
@@ -131,6 +137,7 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
     session.regions += 1
     outer = tf.compat.v1.get_default_graph()
     before = state.get()
+    _note_cells(session, then, orelse, state.get)
     sides = []
     for name, block in (("then", then), ("else", orelse)):
         graph, deps = branch_graph(name, outer), AutomaticControlDependencies()
@@ -151,6 +158,14 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
     _arrive(session, state, places, specs, outputs)
     if any(path.dead for _, _, path in sides):
         check(op)
+
+
+def _note_cells(session: Session, *functions: Callable[..., Any]) -> None:
+    """The variables around a region are older than what is made in it, also where a function in it is the first to close over them."""
+    for function in functions:
+        for cell in getattr(function, "__closure__", None) or ():
+            if not session.is_born(cell):
+                session.born(cell)
 
 
 def _last_call(graph: Any) -> tf.Operation:
@@ -250,6 +265,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     session = current()
     session.counts["loops"] += 1
     before = state.get()
+    _note_cells(session, step, state.get)
     entry = [freeze(value) for value in before]
     layout = _first_layout(session, site, entry)
     session.regions += 1
@@ -323,6 +339,7 @@ def _turn(session: Session, step: Callable[[], tf.Tensor], state: State, layout:
     written = [DEAD if dead else _frozen_place(place, depth) for place in layout.places]
     known = set(layout.places)
     fresh = {} if dead else {place: _frozen_place(place, depth) for place in list(log) if place not in known and session.outlives(place)}
+    _refuse_shared([*values, *written, *fresh.values()])
     wider = [join(spec, Constant(value)) for spec, value in zip(layout.specs, [*values, *written], strict=True)]
     if fresh or wider != layout.specs:
         raise _Widen(_widened(session, layout, wider, fresh, log))

@@ -10,6 +10,7 @@ import collections
 import contextlib
 import dataclasses
 import threading
+import time
 from collections.abc import Hashable, Iterator
 from typing import Any
 
@@ -40,6 +41,11 @@ class Relaxations:
     numbers: set[Source] = dataclasses.field(default_factory=set)
     shapes: dict[Source, tf.TensorShape] = dataclasses.field(default_factory=dict)
     constant: set[Source] = dataclasses.field(default_factory=set)
+    budget: float | None = None  # seconds that tracing with relaxed shapes may take
+
+    def active(self) -> bool:
+        """Whether anything is relaxed now."""
+        return bool(self.shapes or self.numbers - self.constant)
 
     def number(self, source: Source) -> bool:
         """Whether a Python number found there is an input of the graph rather than a constant."""
@@ -90,6 +96,7 @@ class Session:
     def __init__(self, graph: Any, relaxations: Relaxations) -> None:
         self.graph = graph
         self.relaxations = relaxations
+        self.deadline = time.monotonic() + relaxations.budget if relaxations.budget and relaxations.shapes else None
         self.logs: list[Log] = [{}]
         self.store: dict[Place, Any] = {}
         self.reads: dict[Place, Any] = {}

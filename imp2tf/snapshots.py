@@ -5,6 +5,7 @@ Containers and objects born inside a region are described by their elements; tho
 from __future__ import annotations
 
 import types
+from collections.abc import Iterable
 from typing import Any
 
 import tensorflow as tf
@@ -13,7 +14,7 @@ from imp2tf.heap import contents, is_container
 from imp2tf.session import current
 from imp2tf.values import LOST, Deferred, Growable, PyNumber, Union
 
-__all__ = ["Snapshot", "freeze", "is_record"]
+__all__ = ["Snapshot", "freeze", "is_record", "shares_objects"]
 
 MAX_DEPTH = 8
 
@@ -92,6 +93,26 @@ def _cells_are_older(function: types.FunctionType, depth: int) -> bool:
     """Whether a function made in a region closes over nothing that the region made."""
     session = current()
     return all(session.birth_depth(cell) < depth for cell in function.__closure__ or ())
+
+
+def shares_objects(frozen: Iterable[Any]) -> bool:
+    """Whether an object born in the region stands in two places of what it leaves: taken apart, it would become two."""
+    seen: set[int] = set()
+
+    def visit(value: Any) -> bool:
+        if isinstance(value, Snapshot):
+            if not value.inner:
+                return False
+            if id(value.value) in seen:
+                return True
+            seen.add(id(value.value))
+            elements = value.elements
+            return any(map(visit, elements.values() if isinstance(elements, dict) else elements if isinstance(elements, list) else ()))
+        if isinstance(value, tuple):
+            return any(map(visit, value))
+        return isinstance(value, Union) and any(map(visit, value.alternatives))
+
+    return any(map(visit, frozen))
 
 
 def is_record(value: Any) -> bool:

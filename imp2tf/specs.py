@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from imp2tf.errors import LostValue, SeveralKinds, fall_back
 from imp2tf.session import current
-from imp2tf.snapshots import Snapshot
+from imp2tf.snapshots import Snapshot, freeze
 from imp2tf.values import DEAD, LOST, NUMBER_DTYPES, NUMBER_TYPES, Deferred, PyNumber, Union
 
 __all__ = [
@@ -319,8 +319,10 @@ class Record(_Parts):
         self.parts = [*args, *parts]
 
     def _pack(self, value: Any) -> list[tf.Tensor]:
-        fields = [value.elements[name] for name in self.names]
-        return self._pack_parts([*getattr(value.value, "args", ())[: self.args], *fields])
+        if not isinstance(value, Snapshot):  # an object that is older than the region
+            value = Snapshot(value, {name: freeze(field) for name, field in value.__dict__.items()}, inner=True)
+        args = [freeze(arg) for arg in getattr(value.value, "args", ())[: self.args]]
+        return self._pack_parts([*args, *(value.elements[name] for name in self.names)])
 
     def _make(self, values: list[Any], born: Callable[[Any], Any]) -> Any:
         made = self.cls.__new__(self.cls, *values[: self.args])

@@ -11,7 +11,7 @@ import tensorflow as tf
 from imp2tf import calls
 from imp2tf.connectivity import unconnected_inputs
 from imp2tf.effects import commits, order_effects
-from imp2tf.errors import Fallback, GraphRefused, TraceFailed, user_location
+from imp2tf.errors import Fallback, GraphRefused, TraceFailed, VariableCreated, fall_back, user_location
 from imp2tf.exceptions import TRACE_BOUNDARIES, ProgramRaise, raise_from_user_code
 from imp2tf.containers import grow
 from imp2tf.growable import GrowableList, element_at, growable_length, pushed
@@ -22,7 +22,7 @@ from imp2tf.places import Argument
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.region import scope
 from imp2tf.session import Guard, Relaxations, Session, resumed
-from imp2tf.tf_compat import call_concrete, captures_of, tape_may_record
+from imp2tf.tf_compat import call_concrete, captures_of, is_stateful_op, tape_may_record
 from imp2tf.values import Growable
 
 __all__ = ["AlwaysRaises", "Graph", "Run", "trace_call"]
@@ -63,6 +63,12 @@ def _appended(first: Growable, second: Growable) -> Growable:
     return Growable(outputs[2:], element)
 
 
+def _refuse_variable(make: Callable[..., Any], **kwargs: Any) -> Any:
+    """A variable that is made in the function is made by Python, as in eager; later calls find it."""
+    del make, kwargs
+    return fall_back(VariableCreated, "a tf.Variable is created")
+
+
 class AlwaysRaises(BaseException):
     """The program raises for certain, whatever the tensors are: there is nothing to put in a graph."""
 
@@ -79,9 +85,13 @@ class Graph:
     holds: Callable[[Sequence[Any]], bool]
     run: Run
     calls_python: bool
-    has_effects: bool
     kept: Any
     steering: list[int] | None = None  # places in `captures` of what only steers; found when a tape first records a call
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether a run that failed may have changed something; not cheap."""
+        return self.calls_python or _has_effects(self.concrete.graph.as_graph_def())
 
     def __call__(self, args: Sequence[Any]) -> Any:
         """Run on the bound arguments of a call: inputs, run, commit."""
@@ -129,13 +139,14 @@ def trace_call(function: Any, names: Sequence[str], args: Sequence[Any], rebuild
                relaxations: Relaxations, options: Options) -> Graph:
     """Trace ``function`` for the kind of arguments given. Raises `Fallback` or `AlwaysRaises` where there is no graph."""
     run = Run()
+    run.args = args
     parts: dict[str, Any] = {}
 
     def body() -> list[tf.Tensor]:
         session = Session(tf.compat.v1.get_default_graph(), relaxations)
         session.run = run
         parts["session"] = session
-        with resumed(session), scope():
+        with resumed(session), scope(), tf.variable_creator_scope(_refuse_variable):
             lifted = [lift(session, value, Argument(i, name)) for i, (name, value) in enumerate(zip(names, args, strict=True))]
             positional, keywords = rebuild(lifted)
             result = calls.call(function, *positional, **keywords)
@@ -150,7 +161,7 @@ def trace_call(function: Any, names: Sequence[str], args: Sequence[Any], rebuild
     concrete = _concrete(body, options, function)
     session = parts["session"]
     return Graph(concrete, captures_of(concrete), parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
-                 parts["calls_python"], _has_effects(concrete), session.kept)
+                 parts["calls_python"], session.kept)
 
 
 def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: Any) -> Any:
@@ -178,5 +189,11 @@ def _steering(graph: Any, captures: list[Any]) -> list[int]:
             if graph.inputs[place].dtype not in (tf.resource, tf.variant) or id(captures[place]) in handles]
 
 
-def _has_effects(concrete: Any) -> bool:
-    return any(op.op_def.is_stateful and op.type not in ("Placeholder", "ReadVariableOp", "VarHandleOp") for op in concrete.graph.get_operations())
+WITHOUT_EFFECT = frozenset({
+    "Placeholder", "ReadVariableOp", "VarHandleOp", "Assert", "If", "While", "Case", "StatefulPartitionedCall", "ResourceGather",
+})
+
+
+def _has_effects(graph_def: Any) -> bool:
+    nodes = [*graph_def.node, *(node for function in graph_def.library.function for node in function.node_def)]
+    return any(is_stateful_op(node.op) and node.op not in WITHOUT_EFFECT for node in nodes)

@@ -10,7 +10,7 @@ from imp2tf.exceptions import ProgramRaise, user_frames
 from imp2tf.session import current
 from imp2tf.values import DEAD, Union
 
-__all__ = ["OnItsWay", "exception_instance", "on_its_way", "raise_record", "split_records"]
+__all__ = ["Frames", "OnItsWay", "exception_instance", "frames_of", "on_its_way", "raise_record", "split_records"]
 
 
 class OnItsWay:
@@ -24,8 +24,14 @@ def on_its_way(error: Any) -> OnItsWay:
     """An exception of the program, raised here."""
     record = current().born(OnItsWay())
     record.error = error
-    record.frames = Frames(user_frames())
+    record.frames = frames_of(error)
     return record  # type: ignore[no-any-return]
+
+
+def frames_of(error: Any) -> Any:
+    """Where an exception was raised: here, or where it was raised first if it is raised again."""
+    caught = current().caught
+    return caught[-1].frames if caught and caught[-1].error is error else Frames(user_frames())
 
 
 class Frames:
@@ -53,7 +59,7 @@ def raise_record(record: Any) -> NoReturn:
     if isinstance(record, Union):
         over(record, raise_record)
         raise ProgramRaise(RuntimeError("unreachable"))
-    raised = ProgramRaise(record.error)
+    raised = ProgramRaise(record.error, fresh=False)
     if isinstance(record.frames, Frames):
         raised.frames = record.frames.lines
     raise raised
