@@ -6,14 +6,19 @@
 """
 from __future__ import annotations
 
+import operator as python
 from typing import Any
 
 import gast
 
+from imp2tf import containers
 from imp2tf.alternatives import over, raise_error
+from imp2tf.arithmetic import run_operation
 from imp2tf.attributes import delete_attribute
-from imp2tf.containers import delete_item, new_list
-from imp2tf.errors import NeedsValue, fall_back
+from imp2tf.calls import call
+from imp2tf.containers import new_list
+from imp2tf.errors import ForeignCall, NeedsValue, fall_back
+from imp2tf.heap import is_container, is_user_function
 from imp2tf.namespace import operator
 from imp2tf.quote import quote, quote_expr
 from imp2tf.iteration import drained
@@ -125,4 +130,16 @@ def _too_many(count: int, items: list[Any]) -> ValueError:
 
 operator(in_place)
 operator(delete_attribute)
-operator(delete_item)
+@operator
+def delete_item(owner: Any, key: Any) -> None:
+    """``del owner[key]``."""
+    if isinstance(owner, Union):
+        over(owner, lambda one: delete_item(one, key))
+    elif is_container(owner):
+        containers.delete_item(owner, key)
+    elif is_user_function(getattr(type(owner), "__delitem__", None)):
+        call(type(owner).__delitem__, owner, key)
+    elif hasattr(type(owner), "__delitem__"):
+        fall_back(ForeignCall, f"an element of a {type(owner).__name__} is deleted")
+    else:
+        run_operation(python.delitem, owner, key)

@@ -12,6 +12,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import tensorflow as tf
+
 from imp2tf import conversion, foreign
 from imp2tf.alternatives import over
 from imp2tf.containers import ContainerMethod, container_method
@@ -82,6 +84,8 @@ def _call_object(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         return call(original, *args, **kwargs)
     if isinstance(function, functools.partial):
         return call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
+    if isinstance(function, types.MethodType) and type(function.__self__).__module__.startswith("imp2tf."):
+        return function(*args, **kwargs)  # an object of the trace that stands for one of Python's
     if isinstance(function, types.MethodType) and not _is_library_method(function):
         return call(function.__func__, function.__self__, *args, **kwargs)
     if isinstance(function, types.FunctionType) and (is_converted(function) or is_user_function(function)):
@@ -153,11 +157,15 @@ def callback(function: Any) -> Any:
     if not (is_user_function(code) or is_converted(code)):
         return function
 
+    graph = tf.compat.v1.get_default_graph()
+
     @functools.wraps(function)
     def traced(*args: Any, **kwargs: Any) -> Any:
         session = active()
         if session is None:
             return function(*args, **kwargs)
+        if tf.compat.v1.get_default_graph() is graph:
+            return foreign.lowered(call(function, *args, **kwargs))
         with session.log() as log:
             result = call(function, *args, **kwargs)
             if any(session.outlives(place) for place in log):

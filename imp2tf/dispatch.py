@@ -25,11 +25,21 @@ class Parameters:
     """Binds the arguments of a call to a flat list, one value per parameter."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = inspect.unwrap(getattr(function, "__func__", function))
+        self.defaults = self._defaults()
         self.signature = inspect.signature(function)
         parameters = list(self.signature.parameters.values())
         self.names = [one.name for one in parameters]
         self.kinds = [one.kind for one in parameters]
         self.simple = all(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in parameters)
+
+    def _defaults(self) -> tuple[Any, Any]:
+        return getattr(self.function, "__defaults__", None), getattr(self.function, "__kwdefaults__", None)
+
+    def are_stale(self) -> bool:
+        """Whether the function's defaults were replaced since."""
+        now = self._defaults()
+        return now[0] is not self.defaults[0] or now[1] is not self.defaults[1]
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
         """One value per parameter, defaults included. Raises TypeError as the call itself would."""
@@ -113,6 +123,8 @@ class Dispatcher:
             return self._python(args, kwargs, self.settled)
         if counts["calls"] <= self.options.profile_runs:
             return self._profiled(args, kwargs)
+        if self.parameters.are_stale():
+            self.parameters = Parameters(self.function)
         try:
             values = self.parameters.bind(args, kwargs)
         except TypeError:
@@ -127,19 +139,24 @@ class Dispatcher:
         return self.function(*args, **kwargs)
 
     def _run(self, graph: Graph, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self.counts["graph_calls"] += 1
         before = graph.run.host_calls
         try:
-            return graph(values)
+            result = graph(values)
         except Fallback as fallback:
-            self.counts["graph_calls"] -= 1
-            return self._fall_back(fallback.error, args, kwargs)
+            failure: ConversionError | None = fallback.error
         except tf.errors.OpError:
             if graph.has_effects:
+                self.counts["graph_calls"] += 1
                 raise
-            return self.function(*args, **kwargs)  # an operation failed and nothing was done yet: let eager say it
+            failure = None
+        else:
+            self.counts["graph_calls"] += 1
+            return result
         finally:
             self.counts["host_calls"] += graph.run.host_calls - before
+        if failure is not None:
+            return self._fall_back(failure, args, kwargs)
+        return self._profiled(args, kwargs)  # an operation failed and nothing was done yet: let eager say it
 
     def _python(self, args: tuple[Any, ...], kwargs: dict[str, Any], record: FallbackRecord) -> Any:
         record.count += 1
@@ -153,18 +170,23 @@ class Dispatcher:
                 if graph.holds(values):
                     return self._run(graph, values, args, kwargs)
             self._learn(values)
-            if len(self.graphs) >= self.options.recompile_limit or self.counts["always_raised"] >= MAX_ALWAYS_RAISED:
-                limit = RecompileLimit(f"traced {len(self.graphs)} times; {self._last_miss()}")
-                return self._fall_back(limit, args, kwargs, settle=False)
-            try:
-                found = self._trace(values)
-            except AlwaysRaises:
-                self.counts["always_raised"] += 1
-                self.counts["eager_calls"] += 1
-                return self.function(*args, **kwargs)
-            except Fallback as fallback:
-                return self._fall_back(fallback.error, args, kwargs, cause=fallback.__cause__)
-        return self._run(found, values, args, kwargs)
+            graph, failure = self._attempt(values)
+        if graph is None:
+            return self._fall_back(failure, args, kwargs) if failure is not None else self._profiled(args, kwargs)
+        return self._run(graph, values, args, kwargs)
+
+    def _attempt(self, values: Sequence[Any]) -> tuple[Graph | None, ConversionError | None]:
+        """A new graph, or why there is none; neither where the program raises whatever the tensors are."""
+        if len(self.graphs) >= self.options.recompile_limit or self.counts["always_raised"] >= MAX_ALWAYS_RAISED:
+            return None, RecompileLimit(f"traced {len(self.graphs)} times; {self._last_miss()}")
+        try:
+            return self._trace(values), None
+        except AlwaysRaises:
+            self.counts["always_raised"] += 1
+            return None, None
+        except Fallback as fallback:
+            fallback.error.__cause__ = fallback.__cause__
+            return None, fallback.error
 
     def _trace(self, values: Sequence[Any]) -> Graph:
         try:
@@ -208,10 +230,9 @@ class Dispatcher:
         return self.misses[-1] if self.misses else "no guard failed"
 
     # -------------------------------------------------------------------------------------- falling back
-    def _fall_back(self, error: ConversionError, args: tuple[Any, ...], kwargs: dict[str, Any], cause: BaseException | None = None,
-                   settle: bool = True) -> Any:
+    def _fall_back(self, error: ConversionError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.options.fullgraph:
-            raise error from cause
+            raise error
         key = (error.code, error.location)
         record = self.fallbacks.get(key)
         if record is None:
@@ -219,7 +240,7 @@ class Dispatcher:
             log("fallbacks", "%s runs as Python: %s", getattr(self.function, "__qualname__", self.function), error)
         self.failures_in_a_row = self.failures_in_a_row + 1 if self.last_failure is record else 1
         self.last_failure = record
-        if settle and self.failures_in_a_row >= error.patience:
+        if self.failures_in_a_row >= error.patience:
             self.settled = record
         return self._python(args, kwargs, record)
 

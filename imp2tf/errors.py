@@ -102,6 +102,7 @@ class RecompileLimit(ConversionError):
     """A function was traced too often for ever-new Python values."""
 
     code = "I2T108"
+    patience = 10**9  # the graphs there are still serve the calls they fit
     hint = "pass values that change as tensors, or raise recompile_limit"
 
 

@@ -134,6 +134,8 @@ class Recorder:
         if isinstance(value, (types.MethodType,)):
             owner, function = self._add(value.__self__), value.__func__
             return lambda build: types.MethodType(function, owner(build))
+        if isinstance(value, BaseException):
+            return _same(value)
         if isinstance(value, (tf.TensorShape, tf.DType, tf.TypeSpec, frozenset, slice, range, str, bytes)):
             return _same(value)
         return fall_back(LostValue, f"a {type(value).__name__} made while tracing leaves the function")

@@ -18,7 +18,7 @@ from imp2tf.effects import order_effects, stop_run
 from imp2tf.errors import NoFixpoint, RaisesUnderTry, SeveralKinds, fall_back
 from imp2tf.exceptions import ProgramRaise, rebuilder
 from imp2tf.heap import old_value
-from imp2tf.join import describe, join
+from imp2tf.join import describe, join, without_stale
 from imp2tf.places import Contents, Place, Tail
 from imp2tf.session import Log, Session, current
 from imp2tf.snapshots import Snapshot, freeze, frozen_elements, shares_objects
@@ -294,9 +294,9 @@ def _first_layout(session: Session, site: Hashable, entry: list[Any]) -> _Layout
     if memo is None or len(memo.locals) != len(entry):
         return _Layout([_first_guess(value) for value in entry], [], [])
     places = [place for place in memo.places if session.birth_depth(place.owner) <= session.depth]
-    specs = {place: spec for place, spec in zip(memo.places, memo.place_specs, strict=True)}
+    specs = {place: without_stale(spec) for place, spec in zip(memo.places, memo.place_specs, strict=True)}
     return _Layout(
-        [join(Constant(value), spec) for value, spec in zip(entry, memo.locals, strict=True)], places,
+        [join(Constant(value), without_stale(spec)) for value, spec in zip(entry, memo.locals, strict=True)], places,
         [join(Constant(_frozen_place(place, session.depth + 1)), specs[place]) for place in places])
 
 

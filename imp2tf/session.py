@@ -16,6 +16,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.errors import Contents, fall_back
 from imp2tf.places import Attribute, Pinned, Place, PlacePart, Source
 from imp2tf.values import Sentinel
 
@@ -105,6 +106,7 @@ class Session:
         self.sources: dict[int, Source] = {}
         self.origins: dict[int, Source] = {}
         self.births: dict[int, int] = {}
+        self.sealed: set[int] = set()
         self.kept: list[Any] = []
         self.loop_memo: dict[Hashable, Any] = {}
         self.activations: list[Any] = []
@@ -171,6 +173,8 @@ class Session:
 
     def write(self, place: Place, value: Any) -> None:
         """Write a place, noting the old value in the innermost log."""
+        if id(place.owner) in self.sealed:
+            fall_back(Contents, "an object that was put in a list of run-time length is changed afterwards")
         log = self.logs[-1]
         if place not in log:
             log[place] = self.raw(place)

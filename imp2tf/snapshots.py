@@ -14,7 +14,7 @@ from imp2tf.heap import contents, is_container
 from imp2tf.session import current
 from imp2tf.values import LOST, Deferred, Growable, PyNumber, Union
 
-__all__ = ["Snapshot", "freeze", "is_record", "shares_objects"]
+__all__ = ["Snapshot", "freeze", "is_record", "seal", "shares_objects"]
 
 MAX_DEPTH = 8
 
@@ -93,6 +93,21 @@ def _cells_are_older(function: types.FunctionType, depth: int) -> bool:
     """Whether a function made in a region closes over nothing that the region made."""
     session = current()
     return all(session.birth_depth(cell) < depth for cell in function.__closure__ or ())
+
+
+def seal(frozen: Any) -> None:
+    """What stands in a list of run-time length is a copy from now on: its objects may not be changed."""
+    if isinstance(frozen, Snapshot) and frozen.inner:
+        current().sealed.add(id(frozen.value))
+        elements = frozen.elements
+        for item in elements.values() if isinstance(elements, dict) else elements if isinstance(elements, list) else ():
+            seal(item)
+    elif isinstance(frozen, tuple):
+        for item in frozen:
+            seal(item)
+    elif isinstance(frozen, Union):
+        for item in frozen.alternatives:
+            seal(item)
 
 
 def shares_objects(frozen: Iterable[Any]) -> bool:

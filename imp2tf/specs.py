@@ -396,13 +396,13 @@ class OneOf(_Parts):
         for i, part in enumerate(self.parts):
             if isinstance(part, Constant) and same_constant(part.value, value):
                 return i
-        family = self.describe(value).family()
+        family = self.family_of(value)
         for i, part in enumerate(self.parts):
             if not isinstance(part, Constant) and part.family() == family:
                 return i
         return fall_back(SeveralKinds, f"no alternative of {self} holds {value!r}")
 
-    describe: Callable[[Any], Spec]  # set by imp2tf.join, which knows all kinds
+    family_of: Callable[[Any], Hashable]  # set by imp2tf.join, which knows all kinds
 
     def unpack(self, tensors: Tensors) -> Any:
         tag = next(tensors)
