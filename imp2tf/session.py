@@ -10,6 +10,7 @@ import collections
 import contextlib
 import dataclasses
 import threading
+import weakref
 import time
 from collections.abc import Hashable, Iterator
 from typing import Any
@@ -115,6 +116,7 @@ class Session:
         self.regions = 0
         self.counts: collections.Counter[str] = collections.Counter()
         self.host_ops: set[tuple[int, str]] = set()
+        self.junctions: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         self.scopes: list[Any] = []
         self.embedded = False
         self.run: Any = None

@@ -16,12 +16,13 @@ from tensorflow.python.framework import ops as _ops
 from tensorflow.python.framework.auto_control_deps import AutomaticControlDependencies
 from tensorflow.python.ops import cond_v2 as _cond_v2
 from tensorflow.python.ops import control_flow_util_v2 as _util
+from tensorflow.python.ops import resource_variable_ops as _variables
 from tensorflow.python.ops import while_v2 as _while_v2
 
 __all__ = [
     "AutomaticControlDependencies", "EagerTensor", "FuncGraph", "add_control_input", "branch_graph", "build_cond", "build_while",
-    "call_concrete", "capture_at_call_time", "captures_of", "function_graph", "has_gradient", "in_eager_mode", "is_stateful_op",
-    "is_symbolic_tensor", "self_test", "tape_may_record",
+    "call_concrete", "capture_at_call_time", "captures_of", "function_graph", "gated", "has_gradient", "in_eager_mode", "is_stateful_op",
+    "is_symbolic_tensor", "self_test", "tape_may_record", "variable_accessed",
 ]
 
 EagerTensor: type = _ops.EagerTensor
@@ -95,6 +96,19 @@ def tape_may_record() -> bool:
     return bool(_record.could_possibly_record())
 
 
+def variable_accessed(variable: tf.Variable) -> None:
+    """Let tapes watch a variable, as reading it does."""
+    _variables.variable_accessed(variable)
+
+
+def gated(tensor: tf.Tensor, is_open: Callable[[], bool]) -> tf.Tensor:
+    """An alias of an eager tensor; its gradient is None unless `is_open()` by the time it is asked for."""
+    with _record.stop_recording():
+        alias = tf.identity(tensor)
+    _record.record_operation("Identity", [alias], [tensor], lambda gradient: [gradient if is_open() else None])
+    return alias
+
+
 def has_gradient(kind: str) -> bool:
     """Whether gradients flow through operations of a kind; one that nobody registered raises when it is asked for."""
     try:
@@ -161,9 +175,13 @@ def _probe_capture() -> bool:
 
 
 def _probe_tape() -> bool:
-    before = tape_may_record()
-    with tf.GradientTape():
-        return tape_may_record() and not before
+    x, variable = tf.constant(1.0), tf.Variable(1.0)
+    with tf.GradientTape(persistent=True) as tape:
+        recording = tape_may_record()
+        variable_accessed(variable)
+        tape.watch(x)
+        passed, held = (gated(x, lambda way=way: way) * 2.0 for way in (True, False))  # type: ignore[misc]
+    return recording and tape.watched_variables() == (variable,) and float(tape.gradient(passed, x)) == 2.0 and tape.gradient(held, x) is None
 
 
 def _probe_functions() -> bool:

@@ -9,7 +9,6 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf import calls
-from imp2tf.connectivity import unconnected_inputs
 from imp2tf.effects import commits, order_effects
 from imp2tf.errors import Fallback, GraphRefused, TraceFailed, VariableCreated, fall_back, user_location
 from imp2tf.exceptions import TRACE_BOUNDARIES, ProgramRaise, raise_from_user_code
@@ -17,11 +16,13 @@ from imp2tf.containers import grow
 from imp2tf.growable import GrowableList, element_at, growable_length, pushed
 from imp2tf.guards import compile_guards
 from imp2tf.heap import Fetch, lift
+from imp2tf.junctions import junctions_of, results_vary
 from imp2tf.options import Options
 from imp2tf.places import Argument
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.region import scope
 from imp2tf.session import Guard, Relaxations, Session, resumed
+from imp2tf.taped import Taped
 from imp2tf.tf_compat import call_concrete, captures_of, is_stateful_op, tape_may_record
 from imp2tf.values import Growable
 
@@ -86,7 +87,7 @@ class Graph:
     run: Run
     calls_python: bool
     kept: Any
-    steering: list[int] | None = None  # places in `captures` of what only steers; found when a tape first records a call
+    taped: Taped
 
     @property
     def has_effects(self) -> bool:
@@ -96,24 +97,19 @@ class Graph:
     def __call__(self, args: Sequence[Any]) -> Any:
         """Run on the bound arguments of a call: inputs, run, commit."""
         captured = [one.at(args) if isinstance(one, Fetch) else one for one in self.captures]
-        if tape_may_record():
-            self._hide_steering(captured)
+        call = self.taped if tape_may_record() else self._untaped
         if not self.calls_python:
-            return self._finish(call_concrete(self.concrete, captured), args)
+            return self._finish(call(captured), args)
         with self.run.lock:
             self.run.args, self.run.error, self.run.commit = args, None, []
             try:
-                outputs = call_concrete(self.concrete, captured)
+                outputs = call(captured)
             except tf.errors.OpError as error:
                 self._stopped(error)
             return self._finish(outputs, args)
 
-    def _hide_steering(self, captured: list[Any]) -> None:
-        """Put aliases that no tape watches in the place of inputs that only steer, so that their gradients are None as in eager."""
-        if self.steering is None:
-            self.steering = _steering(self.concrete.graph, self.captures)
-        for place in self.steering:
-            captured[place] = tf.stop_gradient(captured[place])
+    def _untaped(self, captured: list[Any]) -> list[tf.Tensor]:
+        return call_concrete(self.concrete, captured)
 
     def _stopped(self, error: tf.errors.OpError) -> None:
         """The run ended early: by the program's own exception, or by an operation that failed."""
@@ -154,14 +150,24 @@ def trace_call(function: Any, names: Sequence[str], args: Sequence[Any], rebuild
             parts["result"] = recorder.add(result)
             parts["writes"] = commits(session, recorder)
             outputs = [tf.identity(tensor) for tensor in recorder.tensors]
+            outputs.extend(_way(session, outputs, parts))
         parts["calls_python"] = order_effects(session, session.graph)
         return outputs
 
     TRACE_BOUNDARIES.add(body.__code__)
     concrete = _concrete(body, options, function)
     session = parts["session"]
-    return Graph(concrete, captures_of(concrete), parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
-                 parts["calls_python"], session.kept)
+    captures = captures_of(concrete)
+    return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
+                 parts["calls_python"], session.kept, Taped(concrete, captures, parts["junctions"]))
+
+
+def _way(session: Session, results: list[tf.Tensor], parts: dict[str, Any]) -> list[tf.Tensor]:
+    """What tells the way of a run, if gradients depend on it."""
+    junctions = junctions_of(session, session.graph)
+    needed = bool(junctions.keys) and results_vary(session.graph, results)
+    parts["junctions"] = junctions.keys if needed else []
+    return [junctions.vector()] if needed else []
 
 
 def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: Any) -> Any:
@@ -180,13 +186,6 @@ def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: A
     except Exception as error:  # anything else that tracing meets is not the program's: the call runs as Python, with this as the cause
         reason = f"{type(error).__name__} while tracing {getattr(function, '__qualname__', function)}: {error}"
         raise Fallback(TraceFailed(reason, location=user_location(error.__traceback__))) from error
-
-
-def _steering(graph: Any, captures: list[Any]) -> list[int]:
-    """Places of the inputs that a tape may watch and no output depends on: float tensors, and handles of variables."""
-    handles = {id(variable.handle) for variable in graph.variables}
-    return [place for place in unconnected_inputs(graph)
-            if graph.inputs[place].dtype not in (tf.resource, tf.variant) or id(captures[place]) in handles]
 
 
 WITHOUT_EFFECT = frozenset({
