@@ -16,11 +16,12 @@ import tensorflow as tf
 
 from imp2tf.effects import order_effects, stop_run
 from imp2tf.errors import NoFixpoint, RaisesUnderTry, SeveralKinds, fall_back
-from imp2tf.exceptions import ProgramRaise, rebuilder
+from imp2tf.exceptions import ProgramRaise, rebuilder, user_frames
 from imp2tf.heap import old_value
 from imp2tf.junctions import BranchFlags, note_junction
 from imp2tf.join import describe, join, without_stale
 from imp2tf.places import Contents, Place, Tail
+from imp2tf.random_ops import draw_eagerly, readable
 from imp2tf.session import Log, Session, current
 from imp2tf.snapshots import Snapshot, freeze, frozen_elements, shares_objects
 from imp2tf.specs import SCALAR, Constant, Spec
@@ -30,7 +31,7 @@ from imp2tf.values import DEAD, Deferred, PyNumber, Union
 __all__ = ["Box", "State", "check", "cond", "loop", "scope", "select", "stop_if"]
 
 MAX_WIDENINGS = 12
-BUILT = frozenset({"If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall", "StatefulPartitionedCall"})
+REGION_OPS = frozenset({"If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall", "StatefulPartitionedCall"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,6 +143,7 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
     sides = []
     for name, block in (("then", then), ("else", orelse)):
         graph, deps = branch_graph(name, outer), AutomaticControlDependencies()
+        draw_eagerly(session, graph)
         with graph.as_default():
             deps.__enter__()
             try:
@@ -154,7 +156,7 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
     flags = BranchFlags(session, graphs)
     hosts = [_close_branch(session, graph, deps, _outputs(path, places), specs, flags) for graph, deps, path in sides]
     outputs = iter(build_cond(pred, *graphs))
-    op = _last_call(outer)
+    op = _last_call(session, outer)
     if any(hosts):
         session.host_ops.add((id(outer), op.name))
     session.regions -= 1
@@ -172,9 +174,11 @@ def _note_cells(session: Session, *functions: Callable[..., Any]) -> None:
                 session.born(cell)
 
 
-def _last_call(graph: Any) -> tf.Operation:
-    """The If or While just built; under tapes for higher-order gradients TensorFlow wraps it in a function."""
-    return next(op for op in reversed(graph.get_operations()) if op.type in BUILT)
+def _last_call(session: Session, graph: Any) -> tf.Operation:
+    """The If or While just built."""
+    op = next(op for op in reversed(graph.get_operations()) if op.type in REGION_OPS)
+    session.region_ops.add(op)
+    return op
 
 
 def _join_paths(a: _Path, b: _Path) -> tuple[list[Place], list[Spec]]:
@@ -269,6 +273,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     """A While of the graph: `go` says whether it is entered; `step` runs the body and says whether it goes on."""
     session = current()
     session.counts["loops"] += 1
+    site = site, tuple(user_frames())
     before = state.get()
     _note_cells(session, step, state.get)
     entry = [freeze(value) for value in before]
@@ -288,7 +293,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
         session.regions -= 1
     session.loop_memo[site] = layout
     graph = tf.compat.v1.get_default_graph()
-    op = _last_call(graph)
+    op = _last_call(session, graph)
     note_junction(session, graph, op, go)
     if host:
         session.host_ops.add((id(graph), op.name))
@@ -320,11 +325,12 @@ def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state
     hosts: list[bool] = []
 
     def body(_: tf.Tensor, *tensors: tf.Tensor) -> list[tf.Tensor]:
+        draw_eagerly(session, tf.compat.v1.get_default_graph())
         session.counts["loop_traces"] += 1
         with session.log() as log, scope():
             try:
                 _arrive(session, state, layout.places, layout.specs, iter(tensors))
-                outputs = _turn(session, step, state, layout, log)
+                outputs = readable(_turn(session, step, state, layout, log))
                 hosts.append(order_effects(session, tf.compat.v1.get_default_graph()))
                 return outputs
             finally:

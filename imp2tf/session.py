@@ -19,6 +19,7 @@ import tensorflow as tf
 
 from imp2tf.errors import Contents, fall_back
 from imp2tf.places import Attribute, Pinned, Place, PlacePart, Source
+from imp2tf.tf_compat import global_seed
 from imp2tf.values import Sentinel
 
 __all__ = ["Guard", "Log", "Relaxations", "Session", "active", "current", "resumed", "suspended"]
@@ -43,6 +44,7 @@ class Relaxations:
     numbers: set[Source] = dataclasses.field(default_factory=set)
     shapes: dict[Source, tf.TensorShape] = dataclasses.field(default_factory=dict)
     constant: set[Source] = dataclasses.field(default_factory=set)
+    seeded: bool = False  # the function sets a seed itself
     budget: float | None = None  # seconds that tracing with relaxed shapes may take
 
     def active(self) -> bool:
@@ -106,6 +108,7 @@ class Session:
         self.guarded: set[tuple[Source, str]] = set()
         self.sources: dict[int, Source] = {}
         self.origins: dict[int, Source] = {}
+        self.references: list[tuple[Any, Source]] = []
         self.births: dict[int, int] = {}
         self.sealed: set[int] = set()
         self.kept: list[Any] = []
@@ -117,6 +120,9 @@ class Session:
         self.counts: collections.Counter[str] = collections.Counter()
         self.host_ops: set[tuple[int, str]] = set()
         self.junctions: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+        self.seeded = relaxations.seeded or global_seed() is not None  # random numbers come from eager's stream
+        self.draws: dict[int, list[Any]] = {}
+        self.region_ops: set[Any] = set()
         self.scopes: list[Any] = []
         self.embedded = False
         self.run: Any = None

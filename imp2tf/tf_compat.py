@@ -13,6 +13,7 @@ from tensorflow.python.eager import context as _context
 from tensorflow.python.eager import record as _record
 from tensorflow.python.framework import op_def_registry as _op_def_registry
 from tensorflow.python.framework import ops as _ops
+from tensorflow.python.framework import random_seed as _random_seed
 from tensorflow.python.framework.auto_control_deps import AutomaticControlDependencies
 from tensorflow.python.ops import cond_v2 as _cond_v2
 from tensorflow.python.ops import control_flow_util_v2 as _util
@@ -20,12 +21,14 @@ from tensorflow.python.ops import resource_variable_ops as _variables
 from tensorflow.python.ops import while_v2 as _while_v2
 
 __all__ = [
-    "AutomaticControlDependencies", "EagerTensor", "FuncGraph", "add_control_input", "branch_graph", "build_cond", "build_while",
-    "call_concrete", "capture_at_call_time", "captures_of", "function_graph", "gated", "has_gradient", "in_eager_mode", "is_stateful_op",
-    "is_symbolic_tensor", "self_test", "tape_may_record", "variable_accessed",
+    "DEFAULT_GRAPH_SEED", "AutomaticControlDependencies", "EagerTensor", "FuncGraph", "add_control_input", "branch_graph", "build_cond",
+    "build_while", "call_concrete", "capture_at_call_time", "captures_of", "function_bodies", "function_graph", "gated", "global_seed",
+    "has_gradient", "in_eager_mode", "is_stateful_op", "is_symbolic_tensor", "redirect", "self_test", "tape_may_record",
+    "variable_accessed", "watch_operations",
 ]
 
 EagerTensor: type = _ops.EagerTensor
+DEFAULT_GRAPH_SEED: int = _random_seed.DEFAULT_GRAPH_SEED
 FuncGraph = Any
 
 
@@ -75,6 +78,49 @@ def is_stateful_op(name: str) -> bool:
 def add_control_input(op: tf.Operation, before: tf.Operation) -> None:
     """Make `op` wait for `before`."""
     op._add_control_input(before)
+
+
+def watch_operations(graph: FuncGraph, types: frozenset[str], action: Callable[[tf.Operation], None]) -> None:
+    """Call `action` with each operation of these types right after it is made in `graph`."""
+    create = graph._create_op_internal
+
+    def creating(op_type: str, *args: Any, **kwargs: Any) -> tf.Operation:
+        op = create(op_type, *args, **kwargs)
+        if op_type in types:
+            action(op)
+        return op
+
+    graph._create_op_internal = creating
+
+
+def redirect(old: tf.Tensor, new: tf.Tensor, readers: Sequence[tf.Operation]) -> None:
+    """Make operations of a graph that read `old` read `new`."""
+    for op in readers:
+        for place, tensor in enumerate(op.inputs):
+            if tensor is old:
+                op._update_input(place, new)
+
+
+def function_bodies(op: tf.Operation) -> list[Any]:
+    """The definitions of all functions that an operation calls, directly or not."""
+    found: dict[str, Any] = {}
+    pending = _called_functions(op.node_def) if any(one.type in ("func", "list(func)") for one in op.op_def.attr) else []
+    while pending:
+        name = pending.pop()
+        if name not in found:
+            found[name] = op.graph._get_function(name).cached_definition
+            pending.extend(inner for node in found[name].node_def for inner in _called_functions(node))
+    return list(found.values())
+
+
+def _called_functions(node: Any) -> list[str]:
+    values = node.attr.values()
+    return [one.name for value in values for one in (value.func, *value.list.func) if one.name]
+
+
+def global_seed() -> int | None:
+    """What `tf.random.set_seed` was last given."""
+    return _context.global_seed()  # type: ignore[no-any-return]
 
 
 def captures_of(concrete: Any) -> list[Any]:
@@ -194,7 +240,22 @@ def _probe_functions() -> bool:
     return found is not None and len(found.outputs) == 1 and has_gradient("Mul") and not has_gradient("StopGradient")
 
 
+def _probe_redirect() -> bool:
+    def other_input(x: tf.Tensor) -> tf.Tensor:
+        made: list[tf.Operation] = []
+        watch_operations(tf.compat.v1.get_default_graph(), frozenset({"Square"}), made.append)
+        out = tf.raw_ops.Square(x=x)
+        redirect(x, tf.constant(3.0), made)
+        return out
+
+    return float(tf.function(other_input, autograph=False)(tf.constant(2.0))) == 9.0
+
+
+def _probe_seed() -> bool:
+    return global_seed() is None or isinstance(global_seed(), int)
+
+
 PROBES = (
     ("cond", _probe_cond), ("while", _probe_while), ("capture", _probe_capture), ("tape", _probe_tape),
-    ("functions", _probe_functions),
+    ("functions", _probe_functions), ("redirect", _probe_redirect), ("seed", _probe_seed),
 )
