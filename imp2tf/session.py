@@ -10,6 +10,7 @@ import collections
 import contextlib
 import dataclasses
 import threading
+import weakref
 import time
 from collections.abc import Hashable, Iterator
 from typing import Any
@@ -118,6 +119,7 @@ class Session:
         self.regions = 0
         self.counts: collections.Counter[str] = collections.Counter()
         self.host_ops: set[tuple[int, str]] = set()
+        self.junctions: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         self.seeded = relaxations.seeded or global_seed() is not None  # random numbers come from eager's stream
         self.draws: dict[int, list[Any]] = {}
         self.region_ops: set[Any] = set()

@@ -19,13 +19,15 @@ from imp2tf.growable import GrowableList, element_at, growable_length, pushed
 from imp2tf.guards import compile_guards
 from imp2tf.heap import Fetch, guard_distinct, lift
 from imp2tf.join import join
+from imp2tf.junctions import junctions_of, results_vary
 from imp2tf.options import Options
 from imp2tf.places import Argument
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, draw_eagerly
 from imp2tf.region import scope
 from imp2tf.session import Guard, Relaxations, Session, resumed
-from imp2tf.tf_compat import build_while, call_concrete, captures_of, is_stateful_op
+from imp2tf.taped import Taped
+from imp2tf.tf_compat import build_while, call_concrete, captures_of, is_stateful_op, tape_may_record
 from imp2tf.values import Growable
 
 __all__ = ["AlwaysRaises", "Graph", "Run", "trace_call"]
@@ -101,6 +103,7 @@ class Graph:
     calls_python: bool
     host_calls: int
     kept: Any
+    taped: Taped
 
     @property
     def has_effects(self) -> bool:
@@ -112,17 +115,20 @@ class Graph:
         captured = [one.at(args) if isinstance(one, Fetch) else one for one in self.captures]
         if not self.calls_python:
             try:
-                outputs = call_concrete(self.concrete, captured)
+                outputs = self._outputs(captured)
             except tf.errors.InvalidArgumentError as error:
                 raise self._refused(error) from None
             return self._finish(outputs, args)
         with self.run.lock:
             self.run.args, self.run.error, self.run.commit = args, None, []
             try:
-                outputs = call_concrete(self.concrete, captured)
+                outputs = self._outputs(captured)
             except tf.errors.OpError as error:
                 self._stopped(error)
             return self._finish(outputs, args)
+
+    def _outputs(self, captured: list[Any]) -> list[tf.Tensor]:
+        return self.taped(captured) if tape_may_record() else call_concrete(self.concrete, captured)
 
     def _stopped(self, error: tf.errors.OpError) -> None:
         """The run ended early: by the program's own exception, or by an operation that failed."""
@@ -173,14 +179,24 @@ def trace_call(function: Any, names: Sequence[str], args: Sequence[Any], rebuild
             if parts["writes"]:
                 guard_distinct(session)
             outputs = [tf.identity(tensor) for tensor in recorder.tensors]
+            outputs.extend(_way(session, outputs, parts))
         parts["calls_python"] = order_effects(session, session.graph)
         return outputs
 
     TRACE_BOUNDARIES.add((__file__, body.__name__))
     concrete = _concrete(body, options, function)
     session = parts["session"]
-    return Graph(concrete, captures_of(concrete), parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
-                 parts["calls_python"], session.counts["host_calls"], session.kept)
+    captures = captures_of(concrete)
+    return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
+                 parts["calls_python"], session.counts["host_calls"], session.kept, Taped(concrete, captures, parts["junctions"]))
+
+
+def _way(session: Session, results: list[tf.Tensor], parts: dict[str, Any]) -> list[tf.Tensor]:
+    """What tells the way of a run, if gradients depend on it."""
+    junctions = junctions_of(session, session.graph)
+    needed = bool(junctions.keys) and results_vary(session.graph, results)
+    parts["junctions"] = junctions.keys if needed else []
+    return [junctions.vector()] if needed else []
 
 
 def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: Any) -> Any:
