@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.arithmetic import as_tensor, holds_runtime, run_operation
-from imp2tf.errors import Contents, ForeignCall, GraphRefused, NeedsValue, fall_back
+from imp2tf.errors import Contents, ForeignCall, GraphRefused, NeedsValue, NoSource, fall_back
 from imp2tf.growable import growable_length
 from imp2tf.heap import contents, is_container, is_user_function
 from imp2tf.purity import is_numpy_function, is_pure, is_tensorflow
@@ -61,6 +61,8 @@ def call_foreign(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], c
         return method(function.__self__, function.__name__, args, kwargs)
     if is_tensorflow(function):
         return _call_tensorflow(function, args, kwargs, callback)
+    if isinstance(function, types.FunctionType) and function.__code__.co_filename == "<string>":
+        fall_back(NoSource, f"the source of {_name(function)} is not available: it was made by exec")
     if not is_pure(function):
         fall_back(ForeignCall, f"{_name(function)} may have effects outside the graph")
     return _call_pure(function, args, kwargs, callback)
