@@ -2,7 +2,7 @@
 
     a, *b = xs      -->   _parts_1 = rt.unpack(xs, 2, 1); a = _parts_1[0]; b = _parts_1[1]
     self.n += 1     -->   _owner_1 = self; rt.set_attribute(_owner_1, 'n', rt.in_place('+', rt.get_attribute(_owner_1, 'n'), 1))
-    (y := f(x))     -->   bind_y(rt.call(f, x)), with  def bind_y(value): nonlocal y; y = value; return value
+    (y := f(x))     -->   bind_y(rt.call(f, x)), with  def bind_y(given__): nonlocal y; y = given__; return given__
 """
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from imp2tf.calls import call
 from imp2tf.containers import new_list
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.heap import is_container, is_user_function
-from imp2tf.namespace import operator
-from imp2tf.quote import quote, quote_expr
 from imp2tf.iteration import drained
+from imp2tf.namespace import operator
 from imp2tf.operations import in_place
+from imp2tf.quote import GIVEN, quote, quote_expr
 from imp2tf.rewrite import Converter
 from imp2tf.targets import assign, constant
 from imp2tf.values import Union
@@ -74,9 +74,9 @@ class Walrus(Converter, lowers=(gast.NamedExpr,)):
 
     def lower(self, node: gast.NamedExpr) -> gast.expr:
         bind, text = self.rw.fresh("bind"), node.target.id
-        body = [*assign(self.rw, node.target, quote_expr("value", node)), *quote("return value", node)]
+        body = [*assign(self.rw, node.target, quote_expr(GIVEN, node)), *quote(f"return {GIVEN}", node)]
         changes = [text] if self.rw.kind_of(text) == "local" else []
-        self.rw.frame.before.append(self.rw.function_of(bind, body, changes, node, ["value"]))
+        self.rw.frame.before.append(self.rw.function_of(bind, body, changes, node, [GIVEN]))
         return quote_expr("bind(value)", node, bind=bind, value=self.rw.visit(node.value))
 
 

@@ -1,8 +1,8 @@
 """Comprehensions become loops in a function of their own; generator expressions stay lazy.
 
-    [f(v) for v in xs if c]   -->   def _comp_1(iterable):
+    [f(v) for v in xs if c]   -->   def _comp_1(given__):
                                         _items_2 = []
-                                        for v in iterable:            (lowered like any loop)
+                                        for v in given__:             (lowered like any loop)
                                             if c: rt.append(_items_2, f(v))
                                         return _items_2
                                     _comp_1(xs)
@@ -24,11 +24,10 @@ from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.heap import contents
 from imp2tf.iteration import GeneratorValue
 from imp2tf.namespace import operator, rt
-from imp2tf.quote import RUNTIME, located, name, quote, quote_expr
+from imp2tf.quote import GIVEN, RUNTIME, located, name, quote, quote_expr
 from imp2tf.rewrite import Converter
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import SKIP, Deferred, Growable, Union, is_runtime
-
 
 MAX_UNROLLED = 64
 
@@ -55,22 +54,22 @@ class Comprehensions(Converter, lowers=(gast.ListComp, gast.SetComp, gast.DictCo
         body = add
         for place, generator in reversed(list(enumerate(generators))):
             for test in reversed(generator.ifs):
-                body = [located(gast.If(test, body, []), test)]  # type: ignore[list-item]
-            iterable = name("iterable", generator.iter) if place == 0 else generator.iter
-            body = [located(gast.For(generator.target, iterable, body, [], None), generator.iter)]  # type: ignore[list-item]
+                body = [located(gast.If(test, body, []), test)]
+            iterable = name(GIVEN, generator.iter) if place == 0 else generator.iter
+            body = [located(gast.For(generator.target, iterable, body, [], None), generator.iter)]
         return body
 
 
 def nested(rw: Any, function: str, body: list[gast.stmt], at: gast.AST) -> gast.FunctionDef:
     """A generated function with plain statements in it, lowered with a scope of its own."""
-    args = gast.arguments([gast.Name("iterable", gast.Param(), None, None)], [], None, [], [], None, [])
+    args = gast.arguments([gast.Name(GIVEN, gast.Param(), None, None)], [], None, [], [], None, [])
     definition = located(gast.FunctionDef(function, args, body, [], None, None, []), at)
     walrus = {one.target.id for one in gast.walk(definition) if isinstance(one, gast.NamedExpr)}
     outer = sorted(one for one in walrus if rw.kind_of(one) == "local")
     if outer:
         definition.body.insert(0, located(gast.Nonlocal(outer), at))
     rw.scopes = {**rw.scopes, **scopes(definition)}
-    return rw.function(definition)  # type: ignore[no-any-return]
+    return rw.function(definition)
 
 
 class GeneratorExpressions(Converter, lowers=(gast.GeneratorExp,)):
@@ -78,17 +77,17 @@ class GeneratorExpressions(Converter, lowers=(gast.GeneratorExp,)):
 
     def lower(self, node: gast.GeneratorExp) -> gast.expr:
         if len(node.generators) > 1:
-            return self.rw.visit(gast.copy_location(gast.ListComp(node.elt, node.generators), node))  # type: ignore[no-any-return]
+            return self.rw.visit(gast.copy_location(gast.ListComp(node.elt, node.generators), node))
         (generator,) = node.generators
         step = self.rw.fresh("comp")
         value: gast.expr = node.elt
         for test in reversed(generator.ifs):
             value = gast.copy_location(gast.IfExp(test, value, quote_expr(f"{RUNTIME}.skipped()", node)), node)
         body = [
-            located(gast.Assign([generator.target], name("iterable", node)), node),
+            located(gast.Assign([generator.target], name(GIVEN, node)), node),
             located(gast.Return(value), node),
         ]
-        self.rw.frame.before.append(nested(self.rw, step, body, node))  # type: ignore[arg-type]
+        self.rw.frame.before.append(nested(self.rw, step, body, node))
         return quote_expr("rt.generator(iterable, step)", node, iterable=self.rw.visit(generator.iter), step=step)
 
 

@@ -21,7 +21,7 @@ from imp2tf.errors import RaisesUnderTry, fall_back
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.exits import NONE, RAISE, exit_code, none_under_way
 from imp2tf.namespace import operator, rt
-from imp2tf.quote import quote, quote_expr
+from imp2tf.quote import GIVEN, quote, quote_expr
 from imp2tf.region import State, cond, select
 from imp2tf.rewrite import Block, Converter
 from imp2tf.session import current
@@ -42,7 +42,7 @@ class Tries(Converter, lowers=(gast.Try,)):
         self.rw.frame.tries += 1
         body = self.rw.closure("try", stmts)
         self.rw.frame.tries -= 1
-        return body  # type: ignore[no-any-return]
+        return body
 
     def _finally(self, node: gast.Try) -> list[gast.stmt]:
         stmts = node.body
@@ -75,13 +75,13 @@ class Tries(Converter, lowers=(gast.Try,)):
         put: list[gast.stmt] = []
         if handler.name is not None:
             target = handler.name if isinstance(handler.name, gast.Name) else gast.Name(handler.name, gast.Store(), None, None)
-            put = assign(self.rw, target, quote_expr("error", handler))
+            put = assign(self.rw, target, quote_expr(GIVEN, handler))
             names = [target.id] if self.rw.kind_of(target.id) == "local" else []
-        block = self.rw.closure("except", handler.body, ["error"], names)
+        block = self.rw.closure("except", handler.body, [GIVEN], names)
         definition = block.definition
         first = 1 if isinstance(definition.body[0], gast.Nonlocal) else 0
         definition.body[first:first] = put
-        return block  # type: ignore[no-any-return]
+        return block
 
 
 # ------------------------------------------------------------------------------------------------ run time

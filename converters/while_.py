@@ -1,7 +1,7 @@
 """``while`` on a tensor becomes a loop of the graph.
 
     while x > 1:         def _body_1(): nonlocal x; x = x / 2
-        x = x / 2  -->   def _set_2(values): nonlocal x; (x,) = values
+        x = x / 2  -->   def _set_2(given__): nonlocal x; (x,) = given__
                          rt.while_(lambda: x > 1, _body_1, None, rt.state(lambda: (x,), _set_2), None)
 
 No shape invariants and no names to define beforehand: the state is widened until the body keeps it (`imp2tf.region.loop`).

@@ -7,13 +7,14 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.alternatives import truth
+from imp2tf.alternatives import over, truth
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.exits import CONTINUE, NONE, clear, end_of_loop, exit_code, none_under_way
-from imp2tf.region import State, loop, select
-from imp2tf.values import PyNumber
+from imp2tf.iteration import Cursor, StaticCursor
+from imp2tf.region import State, cond, loop, select
+from imp2tf.values import SKIP, PyNumber, Union
 
-__all__ = ["LoopParts", "finish_loop", "run_loop"]
+__all__ = ["LoopParts", "finish_loop", "run_for", "run_loop"]
 
 MAX_PYTHON_TURNS = 20000
 
@@ -85,3 +86,43 @@ def _turns(parts: LoopParts) -> None:
         return tf.convert_to_tensor(_goes_on(parts))
 
     loop(go, step, parts.state, parts.site)
+
+
+# ------------------------------------------------------------------------------------------------ for
+def run_for(cursor: Cursor, visit: Callable[[Any], None], orelse: Callable[[], None] | None, state: State, exits: str | None,
+            site: Hashable) -> None:
+    """Visit each item: a loop of the graph, unrolled where all items are known while tracing."""
+    if isinstance(cursor, StaticCursor):
+        _unrolled(cursor, visit, state, exits)
+        finish_loop(orelse, state, exits)
+        return
+    for box in cursor.boxes:
+        state = state.plus(box)
+    run_loop(LoopParts(cursor.has_next, lambda: _visit(cursor.next(), visit, state), orelse, state, exits, site))
+
+
+def _visit(item: Any, visit: Callable[[Any], None], state: State) -> None:
+    """Visit an item, unless a generator expression's condition left it out."""
+    if not isinstance(item, Union) or not any(one is SKIP for one in item.alternatives):
+        if item is not SKIP:
+            visit(item)
+        return
+    kept = [one for one in item.alternatives if one is not SKIP]
+    value = kept[0] if len(kept) == 1 else over(item, lambda one: kept[0] if one is SKIP else one)
+    skipped = tf.gather(tf.constant([one is SKIP for one in item.alternatives]), item.tag)
+    cond(skipped, lambda: None, lambda: visit(value), state)
+
+
+def _unrolled(cursor: StaticCursor, visit: Callable[[Any], None], state: State, exits: str | None) -> None:
+    while cursor.has_next():
+        clean = none_under_way(exit_code(state)) if exits else True
+        if clean is False:
+            break
+        item = cursor.next()
+
+        def turn(item: Any = item) -> None:
+            _visit(item, visit, state)
+            if exits:
+                clear(state, CONTINUE)
+
+        turn() if clean is True else cond(clean, turn, lambda: None, state)

@@ -177,13 +177,11 @@ def is_same(a: Any, b: Any) -> Any:
     for number, literal in ((a, b), (b, a)):
         if isinstance(number, PyNumber) and number.kind == "bool" and isinstance(literal, bool):
             return number if literal else PyNumber("bool", tf.logical_not(number.tensor))
-    if isinstance(a, tf.Tensor) and isinstance(b, tf.Tensor) and a is not b:
-        return is_same_input(a, b)
     if isinstance(a, PyNumber) and isinstance(b, PyNumber) and a is not b:
         fall_back(NeedsValue, "`is` on run-time numbers")
     if (isinstance(a, PyNumber) and isinstance(b, (int, float))) or (isinstance(b, PyNumber) and isinstance(a, (int, float))):
         fall_back(NeedsValue, "`is` on a run-time number")
-    return a is b
+    return is_same_input(a, b)
 
 
 def _union_is(union: Union, other: Any) -> Any:

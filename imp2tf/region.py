@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from imp2tf.effects import order_effects, stop_run
 from imp2tf.errors import NoFixpoint, RaisesUnderTry, SeveralKinds, fall_back
-from imp2tf.exceptions import ProgramRaise, rebuilder
+from imp2tf.exceptions import ProgramRaise, rebuilder, user_frames
 from imp2tf.heap import old_value
 from imp2tf.join import describe, join, without_stale
 from imp2tf.places import Contents, Place, Tail
@@ -30,6 +30,7 @@ from imp2tf.values import DEAD, Deferred, PyNumber, Union
 __all__ = ["Box", "State", "check", "cond", "loop", "scope", "select", "stop_if"]
 
 MAX_WIDENINGS = 12
+REGION_OPS = frozenset({"If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall", "StatefulPartitionedCall"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,7 +172,7 @@ def _note_cells(session: Session, *functions: Callable[..., Any]) -> None:
 
 def _last_call(session: Session, graph: Any) -> tf.Operation:
     """The If or While just built."""
-    op = next(op for op in reversed(graph.get_operations()) if op.type in ("If", "StatelessIf", "While", "StatelessWhile"))
+    op = next(op for op in reversed(graph.get_operations()) if op.type in REGION_OPS)
     session.region_ops.add(op)
     return op
 
@@ -267,6 +268,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     """A While of the graph: `go` says whether it is entered; `step` runs the body and says whether it goes on."""
     session = current()
     session.counts["loops"] += 1
+    site = site, tuple(user_frames())
     before = state.get()
     _note_cells(session, step, state.get)
     entry = [freeze(value) for value in before]

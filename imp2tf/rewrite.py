@@ -16,7 +16,7 @@ from imp2tf.analysis.evaluated import parameters
 from imp2tf.analysis.flow import always_exits, may_exit
 from imp2tf.analysis.liveness import Liveness, liveness
 from imp2tf.analysis.scopes import FunctionScope, bound_names, read_names, scopes
-from imp2tf.quote import located, name, quote, quote_expr
+from imp2tf.quote import GIVEN, located, name, quote, quote_expr
 
 __all__ = ["Block", "Converter", "Rewriter", "rewrite_function"]
 
@@ -222,9 +222,9 @@ class Rewriter:
         self.frame.initialised.update(names)
         setter = self.fresh("set")
         targets = gast.Tuple([gast.Name(one, gast.Store(), None, None) for one in carried], gast.Store())
-        assign = gast.Assign([targets], name("values", at))
+        assign = gast.Assign([targets], name(GIVEN, at))
         values = gast.Tuple([gast.Name(one, gast.Load(), None, None) for one in carried], gast.Load())
-        definition = self.function_of(setter, [assign], carried, at, ["values"])
+        definition = self.function_of(setter, [assign], carried, at, [GIVEN])
         return StateCode([definition], quote_expr("rt.state(lambda: values, setter)", at, values=values, setter=setter))
 
     # ------------------------------------------------------------------------------ functions
@@ -251,7 +251,7 @@ class Rewriter:
         at = node.body[0]
         outer = sorted(one for one in frame.scope.nonlocals if self._owned_above(frame, one))
         if outer:
-            out.append(located(gast.Nonlocal(outer), at))  # type: ignore[arg-type]
+            out.append(located(gast.Nonlocal(outer), at))
         if node.args.kwarg is not None:
             out.extend(quote("name = rt.new_dict(name)", at, name=node.args.kwarg.id))
         if frame.exits:
@@ -368,7 +368,7 @@ def _sink_inside(stmt: gast.AST) -> None:
 
 def rewrite_function(node: gast.FunctionDef, converters: Sequence[type[Converter]], freevars: Iterable[str]) -> gast.FunctionDef:
     """Rewrite a function; `freevars` are the names it finds in the user's closure cells."""
-    rewriter = Rewriter(converters, {one: "free" for one in freevars})
+    rewriter = Rewriter(converters, dict.fromkeys(freevars, "free"))
     for stmt in node.body:
         located(stmt, node)
     _Desugar(rewriter.desugarers).visit(node)

@@ -12,13 +12,17 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf import calls
-from imp2tf.effects import commits, order_effects
-from imp2tf.errors import Fallback, GraphRefused, Location, TraceFailed, VariableCreated, fall_back, user_location
-from imp2tf.exceptions import TRACE_BOUNDARIES, Frame, ProgramRaise, StopRun, located, raise_from_user_code
+from imp2tf.arithmetic import OVERFLOW
 from imp2tf.containers import grow
+from imp2tf.effects import commits, order_effects
+from imp2tf.errors import (
+    Fallback, GraphRefused, Location, NeedsValue, TraceFailed, VariableCreated, fall_back, user_location,
+)
+from imp2tf.exceptions import TRACE_BOUNDARIES, Frame, ProgramRaise, StopRun, located, raise_from_user_code
 from imp2tf.growable import GrowableList, element_at, growable_length, pushed
 from imp2tf.guards import compile_guards
-from imp2tf.heap import Fetch, contents, lift
+from imp2tf.heap import Fetch, contents, guard_distinct, lift
+from imp2tf.join import join
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
 from imp2tf.places import Argument
@@ -26,7 +30,7 @@ from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, draw_eagerly
 from imp2tf.region import scope
 from imp2tf.session import Guard, Relaxations, Session, resumed
-from imp2tf.tf_compat import call_concrete, captures_of, is_stateful_op
+from imp2tf.tf_compat import build_while, call_concrete, captures_of, is_stateful_op
 from imp2tf.values import Growable
 
 __all__ = ["AlwaysRaises", "Graph", "Run", "refused_by_xla", "trace_call"]
@@ -66,8 +70,6 @@ class Run:
 
 
 def _appended(first: Growable, second: Growable) -> Growable:
-    from imp2tf.join import join
-
     element = join(first.element, second.element)
     start = Growable(GrowableList(element).pack(first), element)
     count = growable_length(second)
@@ -75,8 +77,6 @@ def _appended(first: Growable, second: Growable) -> Growable:
     def body(go: tf.Tensor, index: tf.Tensor, *handles: tf.Tensor) -> list[tf.Tensor]:
         more = pushed(Growable(handles, element), element.pack(element_at(second, index)))
         return [index + 1 < count, index + 1, *more.handles]
-
-    from imp2tf.tf_compat import build_while
 
     outputs = build_while(body, [count > 0, tf.constant(0), *start.handles], [tf.TensorShape([])] * (len(start.handles) + 2))
     return Growable(outputs[2:], element)
@@ -111,13 +111,17 @@ class Graph:
     @property
     def has_effects(self) -> bool:
         """Whether a run that failed may have changed something; not cheap."""
-        return self.calls_python or _has_effects(self.concrete.graph.as_graph_def())
+        return bool(self.python_calls) or _has_effects(self.concrete.graph.as_graph_def())
 
     def __call__(self, args: Sequence[Any]) -> Any:
         """Run on the bound arguments of a call: inputs, run, commit."""
         captured = [one.at(args) if isinstance(one, Fetch) else one for one in self.captures]
         if not self.calls_python:
-            return self._finish(self._outputs(captured), args)
+            try:
+                outputs = self._outputs(captured)
+            except tf.errors.InvalidArgumentError as error:
+                raise self._refused(error) from None
+            return self._finish(outputs, args)
         with self.run.lock:
             self.run.args, self.run.error, self.run.commit = args, None, []
             try:
@@ -137,12 +141,19 @@ class Graph:
         """The run ended early: by the program's own exception, or by an operation that failed."""
         stored, self.run.error = self.run.error, None
         if stored is None:
-            raise error
+            raise self._refused(error)
         if isinstance(stored, GraphRefused):
             raise Fallback(stored)
         for place, value in self.run.commit:
             place.write(value)
         raise_from_user_code(stored)
+
+    def _refused(self, error: tf.errors.OpError) -> BaseException:
+        """The error of the run, or the fallback that it stands for."""
+        if OVERFLOW not in error.message:
+            return error
+        reason = NeedsValue("a Python int left the range of 64 bits")
+        return reason if self.has_effects else Fallback(reason)
 
     def _finish(self, outputs: list[tf.Tensor], args: Sequence[Any]) -> Any:
         build = Build(outputs, args)
@@ -171,6 +182,8 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
             recorder = Recorder(session)
             parts["result"] = recorder.add(result)
             parts["writes"] = commits(session, recorder)
+            if parts["writes"]:
+                guard_distinct(session)
             outputs = [tf.identity(tensor) for tensor in recorder.tensors]
         parts["calls_python"] = order_effects(session, session.graph)
         return outputs
@@ -213,6 +226,7 @@ def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: A
 
 WITHOUT_EFFECT = frozenset({
     "Placeholder", "ReadVariableOp", "VarHandleOp", "Assert", "If", "While", "Case", "StatefulPartitionedCall", "ResourceGather",
+    "EagerPyFunc",
 }) | RANDOM_OPS
 
 

@@ -1,12 +1,13 @@
 """Exceptions on their way through converted code: values that a join can carry."""
 from __future__ import annotations
 
+import functools
 from typing import Any, NoReturn
 
 import tensorflow as tf
 
 from imp2tf.alternatives import over
-from imp2tf.exceptions import ProgramRaise, user_frames
+from imp2tf.exceptions import Frame, ProgramRaise, user_frames
 from imp2tf.session import current
 from imp2tf.values import DEAD, Union
 
@@ -25,22 +26,28 @@ def on_its_way(error: Any) -> OnItsWay:
     record = current().born(OnItsWay())
     record.error = error
     record.frames = frames_of(error)
-    return record  # type: ignore[no-any-return]
+    return record
 
 
 def frames_of(error: Any) -> Any:
     """Where an exception was raised: here, or where it was raised first if it is raised again."""
     caught = current().caught
-    return caught[-1].frames if caught and caught[-1].error is error else Frames(user_frames())
+    return caught[-1].frames if caught and caught[-1].error is error else frames_at(tuple(user_frames()))
 
 
 class Frames:
-    """The user's lines that raised an exception; one constant for joins."""
+    """The user's lines that raised an exception; the same object for the same lines, so that it joins as a constant."""
 
     __slots__ = ("lines",)
 
-    def __init__(self, lines: list[Any]) -> None:
+    def __init__(self, lines: tuple[Frame, ...]) -> None:
         self.lines = lines
+
+
+@functools.cache
+def frames_at(lines: tuple[Frame, ...]) -> Frames:
+    """The one `Frames` of these lines."""
+    return Frames(lines)
 
 
 def exception_instance(value: Any) -> Any:
@@ -61,7 +68,7 @@ def raise_record(record: Any) -> NoReturn:
         raise ProgramRaise(RuntimeError("unreachable"))
     raised = ProgramRaise(record.error, fresh=False)
     if isinstance(record.frames, Frames):
-        raised.frames = record.frames.lines
+        raised.frames = list(record.frames.lines)
     raise raised
 
 
