@@ -1,8 +1,12 @@
 """The front door: `convert`, and what it returns."""
 from __future__ import annotations
 
+import contextlib
+import copy
 import functools
 import inspect
+import operator
+import sys
 import types
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar, overload
@@ -16,56 +20,104 @@ from imp2tf.embedding import call_in_graph
 from imp2tf.errors import Fallback
 from imp2tf.guards import describe_guard
 from imp2tf.options import Options
+from imp2tf.parameters import name_of
 from imp2tf.report import Report
 from imp2tf.session import active
 from imp2tf.tf_compat import in_eager_mode
 
-__all__ = ["ConvertedFunction", "convert", "explain"]
+__all__ = ["BoundFunction", "ConvertedFunction", "convert", "explain"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 class ConvertedFunction(Generic[P, R]):
-    """A function that runs as a graph where it can, and always does what the plain function does."""
+    """A function that runs as a graph where it can, and always does what the plain function does.
+
+    It takes the place of the function: name, documentation, signature, attributes, pickling and binding to instances are the
+    function's own.
+    """
+
+    autograph_info__: dict[str, Any] = {}  # AutoGraph calls what has this attribute as it is
 
     def __init__(self, function: Callable[P, R], options: Options) -> None:
-        functools.update_wrapper(self, function, updated=())
-        self.__imp2tf_function__ = function
-        self._qualname: str = getattr(function, "__qualname__", type(function).__qualname__)
+        own = isinstance(function, types.FunctionType)
+        functools.update_wrapper(self, function, updated=("__dict__",) if own else ())
+        self.__name__ = getattr(function, "__name__", name_of(function))
+        self.__qualname__ = name_of(function)
+        with contextlib.suppress(TypeError, ValueError):  # a builtin may not tell
+            self.__signature__ = inspect.signature(function)
+        self._function = function
         self._options = options
         self._dispatcher = Dispatcher(function, options)
-        self._bound: Any = None
+
+    @property
+    def __imp2tf_function__(self) -> Callable[P, R]:
+        """What converted code calls instead."""
+        return self._function
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if active() is not None:
-            return calls.call(self.__imp2tf_function__, *args, **kwargs)
+            return calls.call(self._function, *args, **kwargs)
         if not in_eager_mode():
-            return call_in_graph(self.__imp2tf_function__, args, kwargs)
+            return self._in_graph(args, kwargs)
         return self._dispatcher(args, kwargs)
 
+    @tf.autograph.experimental.do_not_convert
+    def _in_graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call while somebody else builds a graph."""
+        try:
+            return call_in_graph(self._function, args, kwargs)
+        except Fallback as fallback:
+            failure = fallback.error
+        self._dispatcher.note(failure)
+        return self._function(*args, **kwargs)
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else types.MethodType(self, instance)
+        return self if instance is None else BoundFunction(self, instance)
 
     def __repr__(self) -> str:
-        return f"<imp2tf.convert {self.__imp2tf_function__!r}>"
+        return f"<imp2tf.convert {self._function!r}>"
+
+    # -------------------------------------------------------------------------------------- copies
+    def __copy__(self) -> ConvertedFunction[P, R]:
+        return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ConvertedFunction[P, R]:
-        return ConvertedFunction(self.__imp2tf_function__, self._options)
+        """Functions are not copied; a method or callable object goes with the copy of its object."""
+        function = copy.deepcopy(self._function, memo)
+        return self if function is self._function else ConvertedFunction(function, self._options)
 
-    def __reduce__(self) -> str:
-        return self._qualname
+    def __reduce__(self) -> Any:
+        """By reference, if it is found under its name; else by what it was made of."""
+        return self.__qualname__ if self._is_importable() else (ConvertedFunction, (self._function, self._options))
+
+    def _is_importable(self) -> bool:
+        try:
+            return operator.attrgetter(self.__qualname__)(sys.modules[self.__module__]) is self
+        except (AttributeError, KeyError):
+            return False
 
     # -------------------------------------------------------------------------------------- as tf.function
     @property
+    def name(self) -> str:
+        """The name of its graphs."""
+        return self._options.name or self.__name__
+
+    @property
     def python_function(self) -> Callable[P, R]:
         """The plain function."""
-        return self.__imp2tf_function__
+        return self._function
 
     @property
     def input_signature(self) -> Any:
         """The signature that was given to `convert`."""
         return self._options.input_signature
+
+    @property
+    def jit_compile(self) -> bool | None:
+        """Whether its graphs are compiled with XLA."""
+        return self._options.jit_compile
 
     def experimental_get_tracing_count(self) -> int:
         """Number of graphs traced so far."""
@@ -73,12 +125,15 @@ class ConvertedFunction(Generic[P, R]):
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> Any:
         """A TensorFlow ConcreteFunction for arguments of these kinds; `tf.TypeSpec`s stand for tensors."""
-        return tf.function(self.__call__, autograph=False, input_signature=self.input_signature).get_concrete_function(*args, **kwargs)
+        return _concrete(self, self, args, kwargs)
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
-        """The graphs there are, as text."""
-        del verbose
-        return "\n\n".join("\n".join(self._guards_of(graph)) for graph in self._dispatcher.graphs)
+        """The graphs there are, as text: what they are for, and (if verbose) all they assume."""
+        shown = [self._guards_of(graph) for graph in self._dispatcher.graphs]
+        if not verbose:
+            shown = [[line for line in lines if ": tensor " in line] for lines in shown]
+        signature = self._dispatcher.parameters.signature
+        return "\n\n".join(f"{self.name}{signature}\n  " + "\n  ".join(lines) for lines in shown)
 
     # -------------------------------------------------------------------------------------- what happened
     def stats(self) -> dict[str, Any]:
@@ -91,9 +146,9 @@ class ConvertedFunction(Generic[P, R]):
 
     def explain(self, *args: Any, **kwargs: Any) -> Report:
         """Call the function (if arguments are given) and report what runs as a graph, what as Python, and why."""
-        if args or kwargs or not inspect.signature(self).parameters:
+        if args or kwargs or not self._dispatcher.parameters.names:
             self(*args, **kwargs)
-        return Report(self._qualname, self.stats(), self.guards(), list(self._dispatcher.misses))
+        return Report(self.__qualname__, self.stats(), self.guards(), list(self._dispatcher.misses))
 
     def guards(self) -> list[str]:
         """What the newest graph assumes."""
@@ -105,20 +160,80 @@ class ConvertedFunction(Generic[P, R]):
 
     def source(self) -> str:
         """The rewritten code, for people."""
-        function = inspect.unwrap(self.__imp2tf_function__)
-        function = getattr(function, "__func__", function)
+        function = getattr(self._function, "__func__", self._function)
+        while isinstance(function, functools.partial):
+            function = function.func
         if not isinstance(function, types.FunctionType):
             function = type(function).__call__
         try:
             return conversion.convert_code(function).text
         except Fallback as fallback:
-            raise fallback.error from fallback
+            failure = fallback.error
+        raise failure
 
     def reset(self) -> None:
         """Forget all graphs and everything learned."""
         self._dispatcher.reset()
 
 
+class BoundFunction:
+    """A converted function as a method of an instance; instances share its graphs."""
+
+    autograph_info__: dict[str, Any] = {}
+
+    def __init__(self, function: ConvertedFunction[..., Any], instance: Any) -> None:
+        self.__func__ = function
+        self.__self__ = instance
+
+    @property
+    def __imp2tf_function__(self) -> types.MethodType:
+        """What converted code calls instead."""
+        return types.MethodType(self.__func__.python_function, self.__self__)
+
+    python_function = __wrapped__ = __imp2tf_function__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__func__(self.__self__, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__func__, name)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self.__imp2tf_function__)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BoundFunction) and self.__func__ is other.__func__ and self.__self__ is other.__self__
+
+    def __hash__(self) -> int:
+        return hash((id(self.__func__), id(self.__self__)))
+
+    def __repr__(self) -> str:
+        return f"<imp2tf.convert {self.__imp2tf_function__!r}>"
+
+    def __reduce__(self) -> Any:
+        return BoundFunction, (self.__func__, self.__self__)
+
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> Any:
+        """A TensorFlow ConcreteFunction of this instance for arguments of these kinds."""
+        return _concrete(self, self.__func__, args, kwargs)
+
+    def explain(self, *args: Any, **kwargs: Any) -> Report:
+        """Call the method and report what runs as a graph, what as Python, and why."""
+        return self.__func__.explain(self.__self__, *args, **kwargs)
+
+
+def _concrete(call: Callable[..., Any], function: ConvertedFunction[..., Any], args: Any, kwargs: Any) -> Any:
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        return call(*args, **kwargs)
+
+    traced.__name__ = function.name
+    traced.__signature__ = inspect.signature(call)  # type: ignore[attr-defined]
+    graph = tf.function(traced, autograph=False, input_signature=function.input_signature, jit_compile=function.jit_compile)
+    return graph.get_concrete_function(*args, **kwargs)
+
+
+# ------------------------------------------------------------------------------------------------ convert
 @overload
 def convert(func: Callable[P, R], /, **options: Any) -> ConvertedFunction[P, R]: ...
 
@@ -135,10 +250,11 @@ def convert(func: Any = None, /, *, input_signature: Any = None, jit_compile: bo
     Args:
       func: a function, method, class- or staticmethod, lambda, partial or callable object; None to use `convert` as a decorator
         with options.
-      input_signature: sequence of `tf.TypeSpec`: one graph for these kinds of tensors.
+      input_signature: sequence of `tf.TypeSpec`, nested as the arguments are: arguments are made tensors of these kinds, and one
+        graph serves them. The first call is converted.
       jit_compile: True compiles with XLA, False never does, None leaves it to imp2tf.
       reduce_retracing: generalise shapes and Python numbers that vary.
-      fullgraph: raise `ConversionError` where the call would run as Python.
+      fullgraph: raise `ConversionError` where Python would run, from the first call on.
       profile_runs: number of first calls that run as plain Python.
       speculate: allow assumptions that are checked in the graph.
       recompile_limit: number of traces after which ever-new values run as Python.
@@ -158,20 +274,27 @@ def convert(func: Any = None, /, *, input_signature: Any = None, jit_compile: bo
 def _converted(function: Any, options: Options) -> Any:
     if isinstance(function, (staticmethod, classmethod)):
         return type(function)(_converted(function.__func__, options))
-    if isinstance(function, ConvertedFunction):
-        function = function.python_function
-    if isinstance(function, tf.types.experimental.PolymorphicFunction):
+    if isinstance(function, (ConvertedFunction, BoundFunction, tf.types.experimental.PolymorphicFunction)):
         function = function.python_function
     if not callable(function):
-        raise TypeError(f"func must be callable, not {type(function).__name__}")
-    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        raise TypeError(f"func must not be async: {getattr(function, '__qualname__', function)}")
+        raise TypeError(f"func must be callable, not {_described(function)}")
+    if _is_async(function):
+        raise TypeError(f"func must not be async: {name_of(function)}")
     return ConvertedFunction(function, options)
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, property):
+        return "a property: put @property above @imp2tf.convert"
+    return f"{type(value).__name__} {value!r}"
+
+
+def _is_async(function: Any) -> bool:
+    code = function if inspect.isroutine(function) or isinstance(function, functools.partial) else type(function).__call__
+    return inspect.iscoroutinefunction(code) or inspect.isasyncgenfunction(code)
 
 
 def explain(function: Any) -> Callable[..., Report]:
     """``explain(f)(*args)``: call `f` converted and report what runs as a graph, what as Python, and why."""
-    converted = function if isinstance(function, ConvertedFunction) else convert(function, profile_runs=0)
-    return converted.explain
-
-
+    already = isinstance(function, (ConvertedFunction, BoundFunction))
+    return (function if already else convert(function, profile_runs=0)).explain

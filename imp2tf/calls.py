@@ -19,7 +19,7 @@ from imp2tf import conversion, foreign
 from imp2tf.alternatives import over
 from imp2tf.containers import ContainerMethod, container_method
 from imp2tf.errors import ForeignCall, NeedsValue, SeveralKinds, UnsupportedSyntax, fall_back
-from imp2tf.heap import is_user_function
+from imp2tf.heap import is_drop_in, is_user_function
 from imp2tf.places import Member
 from imp2tf.purity import has_plain_new
 from imp2tf.session import Session, active, current
@@ -81,14 +81,13 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _call_object(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    original = getattr(function, "__imp2tf_function__", None)
-    if original is not None:
-        return call(original, *args, **kwargs)
+    if is_drop_in(function):
+        return call(function.__imp2tf_function__, *args, **kwargs)
     if isinstance(function, functools.partial):
         return call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
     if isinstance(function, types.MethodType) and type(function.__self__).__module__.startswith("imp2tf."):
         return function(*args, **kwargs)  # an object of the trace that stands for one of Python's
-    if isinstance(function, types.MethodType) and not _is_library_method(function):
+    if isinstance(function, types.MethodType) and (is_drop_in(function.__func__) or not _is_library_method(function)):
         return call(function.__func__, function.__self__, *args, **kwargs)
     if isinstance(function, types.FunctionType) and (is_converted(function) or is_user_function(function)):
         return invoke(function, args, kwargs)

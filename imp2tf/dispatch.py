@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import inspect
+import functools
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -11,59 +11,16 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.errors import ConversionError, Fallback, Location, RecompileLimit
+from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, RecompileLimit, XlaRefused
 from imp2tf.guards import Miss, find_misses, relax
-from imp2tf.heap import contents
+from imp2tf.input_signature import InputSignature
 from imp2tf.logs import log
 from imp2tf.options import Options
+from imp2tf.parameters import Parameters, name_of
 from imp2tf.session import Relaxations
-from imp2tf.trace import AlwaysRaises, Graph, trace_call
+from imp2tf.trace import AlwaysRaises, Graph, refused_by_xla, trace_call
 
-__all__ = ["Dispatcher", "FallbackRecord", "Parameters"]
-
-
-class Parameters:
-    """Binds the arguments of a call to a flat list, one value per parameter."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = inspect.unwrap(getattr(function, "__func__", function))
-        self.defaults = self._defaults()
-        self.signature = inspect.signature(function)
-        parameters = list(self.signature.parameters.values())
-        self.names = [one.name for one in parameters]
-        self.kinds = [one.kind for one in parameters]
-        self.simple = all(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in parameters)
-
-    def _defaults(self) -> tuple[Any, Any]:
-        return getattr(self.function, "__defaults__", None), getattr(self.function, "__kwdefaults__", None)
-
-    def are_stale(self) -> bool:
-        """Whether the function's defaults were replaced since."""
-        now = self._defaults()
-        return now[0] is not self.defaults[0] or now[1] is not self.defaults[1]
-
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
-        """One value per parameter, defaults included. Raises TypeError as the call itself would."""
-        if self.simple and not kwargs and len(args) == len(self.names):
-            return args
-        bound = self.signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        return list(bound.arguments.values())
-
-    def unbind(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The positional and keyword arguments that give these values."""
-        args: list[Any] = []
-        kwargs: dict[str, Any] = {}
-        for name, kind, value in zip(self.names, self.kinds, values, strict=True):
-            if kind is inspect.Parameter.VAR_POSITIONAL:
-                args.extend(value)
-            elif kind is inspect.Parameter.VAR_KEYWORD:
-                kwargs.update(contents(value))
-            elif kind is inspect.Parameter.KEYWORD_ONLY:
-                kwargs[name] = value
-            else:
-                args.append(value)
-        return tuple(args), kwargs
+__all__ = ["Dispatcher", "FallbackRecord"]
 
 
 MAX_ALWAYS_RAISED = 16
@@ -93,93 +50,118 @@ class Dispatcher:
 
     def __init__(self, function: Callable[..., Any], options: Options) -> None:
         self.function = function
+        self.name = name_of(function)
         self.options = options
         self.parameters = Parameters(function)
+        specs = options.input_signature
+        self.signature = InputSignature(specs, self.parameters, self.name) if specs is not None else None
+        self.profile_runs = 0 if options.fullgraph or self.signature else options.profile_runs
         self.lock = threading.RLock()
+        self.counting = threading.Lock()
         self.reset()
 
     def reset(self) -> None:
         """Forget all graphs and everything learned."""
         self.graphs: list[Graph] = []
-        self.relaxations = Relaxations()
+        self.relaxations = Relaxations(declared=self.signature.declared if self.signature else {})
         self.counts: collections.Counter[str] = collections.Counter()
         self.fallbacks: dict[tuple[str, Location | None], FallbackRecord] = {}
         self.settled: FallbackRecord | None = None
         self.last_failure: FallbackRecord | None = None
         self.failures_in_a_row = 0
         self.misses: list[str] = []
+        self.jit_compile = self.options.jit_compile
+
+    def _count(self, what: str) -> int:
+        with self.counting:
+            self.counts[what] += 1
+            return self.counts[what]
 
     # -------------------------------------------------------------------------------------- calls
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function."""
-        counts = self.counts
-        counts["calls"] += 1
-        if self.settled is not None:
-            return self._python(args, kwargs, self.settled)
-        if counts["calls"] <= self.options.profile_runs:
-            return self._profiled(args, kwargs)
+        calls = self._count("calls")
         if self.parameters.are_stale():
             self.parameters = Parameters(self.function)
         try:
             values = self.parameters.bind(args, kwargs)
-        except TypeError:  # Python itself says what is wrong with the arguments
-            return self._profiled(args, kwargs)
+        except TypeError:
+            values = None
+        if values is None:
+            return self._plain(args, kwargs)  # Python itself says what is wrong with the arguments
+        if self.signature is not None:
+            values = self.signature.conform(values)
+            args, kwargs = self.parameters.unbind(values)
+        if calls <= self.profile_runs:
+            return self._plain(args, kwargs)
+        if self.settled is not None:
+            return self._python(args, kwargs, self.settled)
+        graph = self._graph_that_holds(values)
+        failure: ConversionError | None = None
+        if graph is None:
+            graph, failure = self._new_graph(values)
+        if graph is not None:
+            return self._run(graph, values, args, kwargs)
+        return self._fall_back(failure, args, kwargs) if failure is not None else self._plain(args, kwargs)
+
+    def _graph_that_holds(self, values: Sequence[Any]) -> Graph | None:
         for graph in self.graphs:
             if graph.holds(values):
-                return self._run(graph, values, args, kwargs)
-        return self._new_graph(values, args, kwargs)
+                return graph
+        return None
 
-    def _profiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self.counts["eager_calls"] += 1
+    def _plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self._count("eager_calls")
         return self.function(*args, **kwargs)
-
-    def _run(self, graph: Graph, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self.counts["graph_calls"] += 1
-        before = graph.run.host_calls
-        failure: ConversionError | None = None
-        try:
-            return graph(values)
-        except Fallback as fallback:
-            failure = fallback.error
-        except tf.errors.OpError:
-            if graph.has_effects:
-                raise
-        finally:
-            self.counts["host_calls"] += graph.run.host_calls - before
-        self.counts["graph_calls"] -= 1
-        if failure is not None:
-            return self._fall_back(failure, args, kwargs)
-        return self._profiled(args, kwargs)  # an operation failed and nothing was done yet: let eager say it
 
     def _python(self, args: tuple[Any, ...], kwargs: dict[str, Any], record: FallbackRecord) -> Any:
-        record.count += 1
-        self.counts["eager_calls"] += 1
-        return self.function(*args, **kwargs)
+        with self.counting:
+            record.count += 1
+        return self._plain(args, kwargs)
+
+    def _run(self, graph: Graph, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a graph; what it cannot do after all is done by Python, outside of the handler of the error that said so."""
+        failure: ConversionError | None = None
+        try:
+            result = graph(values)
+        except Fallback as fallback:
+            failure = fallback.error
+        except tf.errors.OpError as error:
+            if graph.xla:
+                failure = XlaRefused(f"XLA does not run the graph: {_first_line(error)}")
+            elif graph.has_effects:
+                self._count("graph_calls")
+                raise
+        except BaseException:
+            self._count("graph_calls")
+            raise
+        else:
+            self._count("graph_calls")
+            return result
+        if isinstance(failure, XlaRefused):
+            return self._run(self._without_xla(graph, values, failure), values, args, kwargs)
+        if failure is not None:
+            return self._fall_back(failure, args, kwargs)
+        return self._plain(args, kwargs)  # an operation failed and nothing was done yet: let eager say it
 
     # -------------------------------------------------------------------------------------- tracing
-    def _new_graph(self, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        with self.lock:
-            for graph in self.graphs:
-                if graph.holds(values):
-                    return self._run(graph, values, args, kwargs)
-            self._learn(values)
-            traced, failure = self._attempt(values)
-        if traced is None:
-            return self._fall_back(failure, args, kwargs) if failure is not None else self._profiled(args, kwargs)
-        return self._run(traced, values, args, kwargs)
-
-    def _attempt(self, values: Sequence[Any]) -> tuple[Graph | None, ConversionError | None]:
+    def _new_graph(self, values: Sequence[Any]) -> tuple[Graph | None, ConversionError | None]:
         """A new graph, or why there is none; neither where the program raises whatever the tensors are."""
-        if len(self.graphs) >= self.options.recompile_limit or self.counts["always_raised"] >= MAX_ALWAYS_RAISED:
-            return None, RecompileLimit(f"traced {len(self.graphs)} times; {self._last_miss()}")
-        try:
-            return self._trace(values), None
-        except AlwaysRaises:
-            self.counts["always_raised"] += 1
-            return None, None
-        except Fallback as fallback:
-            fallback.error.__cause__ = fallback.__cause__
-            return None, fallback.error
+        with self.lock:
+            graph = self._graph_that_holds(values)  # another thread may have made it meanwhile
+            if graph is not None:
+                return graph, None
+            self._learn(values)
+            if len(self.graphs) >= self.options.recompile_limit or self.counts["always_raised"] >= MAX_ALWAYS_RAISED:
+                return None, RecompileLimit(f"traced {len(self.graphs)} times; {self._last_miss()}")
+            try:
+                return self._trace(values), None
+            except AlwaysRaises:
+                self._count("always_raised")
+                return None, None
+            except Fallback as fallback:
+                fallback.error.__cause__ = fallback.__cause__
+                return None, fallback.error
 
     def _trace(self, values: Sequence[Any]) -> Graph:
         seeded = self.relaxations.seeded
@@ -191,17 +173,39 @@ class Dispatcher:
             elif self.relaxations.seeded == seeded:
                 raise
             graph = self._traced(values)
-        self.counts["traces"] += 1
+        self._count("traces")
+        graph.run.count_host_call = functools.partial(self._count, "host_calls")
         self.graphs.insert(0, graph)
         self.last_failure = None
         return graph
 
     def _traced(self, values: Sequence[Any]) -> Graph:
         started = time.monotonic()
-        graph = trace_call(self.function, self.parameters.names, values, self.parameters.unbind, self.relaxations, self.options)
+        options = dataclasses.replace(self.options, jit_compile=self.jit_compile)
+        graph = trace_call(self.function, self.parameters, values, self.relaxations, options)
         if self.relaxations.budget is None:
             self.relaxations.budget = max(LEAST_BUDGET, BUDGET_FACTOR * (time.monotonic() - started))
+        if self.options.fullgraph and graph.python_calls:
+            reason, location = graph.python_calls[0]
+            raise Fallback(ForeignCall(f"{reason} while the graph runs", location=location))
+        refusal = refused_by_xla(graph) if graph.xla else None
+        if refusal is not None:
+            self._give_up_xla(XlaRefused(refusal))
+            return self._traced(values)
         return graph
+
+    def _without_xla(self, graph: Graph, values: Sequence[Any], failure: ConversionError) -> Graph:
+        """The same graph for TensorFlow's own executor; later ones are made for it at once."""
+        with self.lock:
+            self._give_up_xla(failure)
+            self.graphs = [one for one in self.graphs if one is not graph]
+            return self._trace(values)
+
+    def _give_up_xla(self, failure: ConversionError) -> None:
+        if self.options.fullgraph:
+            raise failure
+        self.jit_compile = False
+        self.note(failure).count += 1
 
     def _give_up_relaxing(self) -> None:
         """What was relaxed steers Python: keep it constant from now on."""
@@ -211,7 +215,7 @@ class Dispatcher:
     def _learn(self, values: Sequence[Any]) -> None:
         if not self.graphs:
             return
-        self.counts["guard_misses"] += 1
+        self._count("guard_misses")
         misses: list[Miss] = []
         for graph in self.graphs:
             found = find_misses(graph.guards, values)
@@ -219,7 +223,7 @@ class Dispatcher:
                 relax(found, self.relaxations)
             misses = misses or found
         self.misses.append(str(misses[0]) if misses else "a guard failed and held again")
-        log("recompiles", "%s: traced again because %s", self.function, self.misses[-1])
+        log("recompiles", "%s: traced again because %s", self.name, self.misses[-1])
 
     def _last_miss(self) -> str:
         return self.misses[-1] if self.misses else "no guard failed"
@@ -228,15 +232,26 @@ class Dispatcher:
     def _fall_back(self, error: ConversionError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.options.fullgraph:
             raise error
-        key = (error.code, error.location)
-        record = self.fallbacks.get(key)
-        if record is None:
-            record = self.fallbacks[key] = FallbackRecord(error.code, error.reason, error.hint, error.location)
-            log("fallbacks", "%s runs as Python: %s", getattr(self.function, "__qualname__", self.function), error)
+        record = self.note(error)
         self.failures_in_a_row = self.failures_in_a_row + 1 if self.last_failure is record else 1
         self.last_failure = record
         if self.failures_in_a_row >= error.patience:
             self.settled = record
         return self._python(args, kwargs, record)
+
+    def note(self, error: ConversionError) -> FallbackRecord:
+        """The record of a reason; a new one is told."""
+        key = (error.code, error.location)
+        with self.counting:
+            record = self.fallbacks.get(key)
+            if record is not None:
+                return record
+            record = self.fallbacks[key] = FallbackRecord(error.code, error.reason, error.hint, error.location)
+        log("fallbacks", "%s: %s", self.name, error)
+        return record
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0]
 
 

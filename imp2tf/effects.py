@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.exceptions import StopRun, user_frames
+from imp2tf.exceptions import StopRun, innermost, user_frames
 from imp2tf.places import Contents, Place, Tail
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, read_draws
@@ -33,12 +33,12 @@ def host_call(function: Callable[..., None], *values: Any) -> tf.Operation:
     run, frames = session.run, user_frames()
 
     def call(*tensors: tf.Tensor) -> None:
-        run.host_calls += 1
+        run.count_host_call()
         build = Build(tensors, run.args)
         with suspended(), run.stopping(frames):
             function(*[recipe(build) for recipe in recipes])
 
-    session.counts["host_calls"] += 1
+    session.python_calls.append(("Python is called", innermost(frames)))
     session.kept.append(call)
     return _python_op(session, call, recorder.tensors)
 

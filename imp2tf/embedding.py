@@ -11,7 +11,6 @@ import tensorflow as tf
 
 from imp2tf import calls
 from imp2tf.effects import commits
-from imp2tf.errors import Fallback
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.foreign import lowered
 from imp2tf.plan import Build, Recorder
@@ -23,7 +22,7 @@ __all__ = ["call_in_graph"]
 
 
 def call_in_graph(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Trace a call into the graph that is being built; where that cannot be, the plain function is called in it."""
+    """Trace a call into the graph that is being built. Raises `Fallback` where that cannot be."""
     session = Session(tf.compat.v1.get_default_graph(), Relaxations())
     session.run = Run(embedded=True)
     session.embedded = True
@@ -32,10 +31,10 @@ def call_in_graph(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
             result = lowered(calls.call(function, *args, **kwargs), inside=True)
             _commit(session)
     except ProgramRaise as raised:
-        raise raised.error from None
-    except Fallback:
-        return function(*args, **kwargs)
-    return result
+        error = raised.error
+    else:
+        return result
+    raise error
 
 
 def _commit(session: Session) -> None:

@@ -14,7 +14,7 @@ from typing import NoReturn
 __all__ = [
     "Contents", "ConversionError", "DivergenceError", "Fallback", "ForeignCall", "GraphRefused", "Location", "LostValue",
     "NeedsValue", "NoFixpoint", "NoSource", "RaisesUnderTry", "RecompileLimit", "SeveralKinds", "TraceFailed",
-    "UnsupportedSyntax", "VariableCreated", "fall_back", "user_location",
+    "UnsupportedSyntax", "VariableCreated", "XlaRefused", "fall_back", "user_location",
 ]
 
 
@@ -142,6 +142,13 @@ class VariableCreated(ConversionError):
     patience = 6
 
 
+class XlaRefused(ConversionError):
+    """XLA does not compile a graph, which runs without it."""
+
+    code = "I2T114"
+    hint = "jit_compile=None or False does not try"
+
+
 class DivergenceError(ConversionError):
     """Graph and eager execution of one call gave different results."""
 
@@ -157,9 +164,10 @@ class Fallback(BaseException):
         self.error = error
 
 
-def fall_back(kind: type[ConversionError], reason: str, cause: BaseException | None = None) -> NoReturn:
+def fall_back(kind: type[ConversionError], reason: str, cause: BaseException | None = None,
+              location: Location | None = None) -> NoReturn:
     """Give up on the graph: raises `Fallback` with an error of this kind."""
-    raise Fallback(kind(reason)) from cause
+    raise Fallback(kind(reason, location=location)) from cause
 
 
 _LIBRARY_PARTS = ("/imp2tf/", "/site-packages/", "/lib/python3", "<frozen")

@@ -12,10 +12,11 @@ import traceback
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from imp2tf.errors import GraphRefused, is_library_file
+from imp2tf.errors import GraphRefused, Location, is_library_file
 from imp2tf.session import Session
 
-__all__ = ["TRACE_BOUNDARIES", "ProgramRaise", "StopRun", "frames_of_op", "located", "rebuilder", "raise_from_user_code", "user_frames"]
+__all__ = ["TRACE_BOUNDARIES", "ProgramRaise", "StopRun", "frames_of_op", "innermost", "located", "raise_from_user_code",
+           "rebuilder", "user_frames"]
 
 Frame = tuple[str, int, str]
 
@@ -55,6 +56,11 @@ def user_frames() -> list[Frame]:
 def frames_of_op(op: Any) -> list[Frame]:
     """The user's lines that made an operation, outermost first."""
     return _of_user((one.filename, one.lineno, one.name) for one in reversed(list(op.traceback)))
+
+
+def innermost(frames: list[Frame]) -> Location | None:
+    """The line of the user that was running."""
+    return Location(*frames[-1]) if frames else None
 
 
 def _of_user(stack: Iterable[Frame]) -> list[Frame]:

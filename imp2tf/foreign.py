@@ -10,7 +10,8 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.arithmetic import as_tensor, holds_runtime, run_operation
-from imp2tf.errors import Contents, ForeignCall, GraphRefused, NeedsValue, fall_back
+from imp2tf.errors import Contents, ForeignCall, GraphRefused, NeedsValue, NoSource, fall_back
+from imp2tf.exceptions import innermost, user_frames
 from imp2tf.growable import growable_length
 from imp2tf.heap import contents, is_container, is_user_function
 from imp2tf.purity import has_plain_new, is_impure_tensorflow, is_numpy_function, is_pure, is_tensorflow
@@ -64,6 +65,8 @@ def call_foreign(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], c
         if is_impure_tensorflow(function) and not current().is_born(getattr(function, "__self__", None)):
             fall_back(ForeignCall, f"{_name(function)} has effects outside the graph")
         return _call_tensorflow(function, args, kwargs, callback)
+    if isinstance(function, types.FunctionType) and function.__code__.co_filename == "<string>":
+        fall_back(NoSource, f"the source of {_name(function)} is not available: it was made by exec")
     if not is_pure(function):
         fall_back(ForeignCall, f"{_name(function)} may have effects outside the graph")
     return _call_pure(function, args, kwargs, callback)
@@ -110,7 +113,7 @@ def _needs_value(function: Any) -> Any:
 
 def _call_tensorflow(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], callback: Callback) -> Any:
     if function in HOST_RUN:
-        current().counts["host_calls"] += 1
+        current().python_calls.append(("Python is called", innermost(user_frames())))
         return adopted(run_operation(function, *args, **kwargs))
     lowered_args = [callback(lowered(value)) for value in args]
     lowered_kwargs = {name: callback(lowered(value)) for name, value in kwargs.items()}

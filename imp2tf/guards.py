@@ -95,7 +95,12 @@ def _equal_identity(value: Any, expected: dict[str, Any]) -> bool:
     return isinstance(value, dict) and list(value) == list(expected) and all(value[key] is expected[key] for key in expected)
 
 
+def _conforms(value: Any, expected: tf.TypeSpec) -> bool:
+    return bool(expected.is_compatible_with(value))
+
+
 _CHECKS: dict[str, Callable[[Any, Any], bool]] = {"equal": _equal, "array": _array, "keys": _keys, "set": _set, "composite": _composite,
+                                                 "conforms": _conforms,
     "equal_identity": _equal_identity}
 
 

@@ -21,7 +21,8 @@ from imp2tf.tf_compat import EagerTensor, capture_at_call_time
 from imp2tf.values import NUMBER_DTYPES, PyNumber
 
 __all__ = [
-    "INT_RANGE", "Fetch", "contents", "guard_distinct", "has_written_fields", "is_container", "is_same_input", "is_unread", "is_user_function", "length", "lift", "old_value", "read", "set_contents", "view",
+    "INT_RANGE", "Fetch", "contents", "guard_distinct", "has_written_fields", "is_container", "is_drop_in", "is_same_input", "is_unread",
+    "is_user_function", "length", "lift", "old_value", "read", "set_contents", "view",
 ]
 
 LITERALS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range)
@@ -34,6 +35,11 @@ def is_user_function(value: object) -> bool:
     """Whether `value` is a Python function of the user's program."""
     return isinstance(value, types.FunctionType) and not is_library_file(value.__code__.co_filename) and (
         value.__code__.co_filename != "<string>")  # what dataclasses and namedtuples generate
+
+
+def is_drop_in(value: object) -> bool:
+    """Whether `value` is a converted function, which stands for a plain one."""
+    return hasattr(type(value), "__imp2tf_function__")
 
 
 def view(place: Place) -> Any:
@@ -101,8 +107,7 @@ def lift(session: Session, value: Any, source: Source) -> Any:
 
 
 def _tensor_input(session: Session, value: Any, source: Source) -> tf.Tensor:
-    relaxed = session.relaxations.shapes.get((source, value.shape.rank), value.shape)
-    shape = relaxed if relaxed.is_compatible_with(value.shape) else value.shape
+    shape = session.relaxations.shape(source, value)
     session.guard(source, "tensor", tf.TensorSpec(shape, value.dtype))
     placeholder = _input(session, source, tf.TensorSpec(shape, value.dtype), lambda found: found)
     session.origins[id(placeholder)] = source
@@ -140,13 +145,14 @@ def _input(session: Session, source: Source, spec: tf.TypeSpec, convert: Callabl
 
 def _composite_input(session: Session, value: Any, source: Source) -> Any:
     """A ragged or sparse tensor: an input for each of its components."""
-    spec = value._type_spec
-    session.guard(source, "composite", spec)
+    declared = session.relaxations.declared.get(source)
+    spec = declared or value._type_spec
+    session.guard(source, "conforms" if declared else "composite", spec)
     flat = [
-        _input(session, source, tf.TensorSpec(part.shape, part.dtype), _component(i), part=i)
-        for i, part in enumerate(tf.nest.flatten(value, expand_composites=True))
+        _input(session, source, part, _component(i), part=i)
+        for i, part in enumerate(tf.nest.flatten(spec, expand_composites=True))
     ]
-    lifted = tf.nest.pack_sequence_as(value, flat, expand_composites=True)
+    lifted = tf.nest.pack_sequence_as(spec, flat, expand_composites=True)
     session.origins[id(lifted)] = source
     session.kept.append(lifted)
     return lifted
@@ -205,6 +211,8 @@ def _reference(session: Session, value: Any, source: Source) -> Any:
         _function(session, value, source)
     else:
         session.guard(source, "type", type(value))
+        if is_drop_in(value):
+            lift(session, value.__imp2tf_function__, Member(source, "__imp2tf_function__"))
         session.sources[id(value)] = source
     session.kept.append(value)
     if not isinstance(value, (*BY_IDENTITY, types.FunctionType, types.MethodType)) and not _is_library_object(value):

@@ -5,6 +5,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+import tensorflow as tf
+
 __all__ = ["Options"]
 
 _REWRITES = ("off", "safe", "fast")
@@ -46,8 +48,16 @@ class Options:
             raise ValueError(f"rewrite must be one of {', '.join(map(repr, _REWRITES))}, not {self.rewrite!r}")
         if self.name is not None and not isinstance(self.name, str):
             raise TypeError(f"name must be a string, not {type(self.name).__name__}")
-        if self.input_signature is not None and not isinstance(self.input_signature, (list, tuple)):
-            raise TypeError(f"input_signature must be a list or tuple of tf.TypeSpec, not {type(self.input_signature).__name__}")
+        if self.input_signature is not None:
+            _check_specs(self.input_signature)
+
+
+def _check_specs(signature: object) -> None:
+    if not isinstance(signature, (list, tuple)):
+        raise TypeError(f"input_signature must be a list or tuple of tf.TypeSpec, not {type(signature).__name__}")
+    for spec in tf.nest.flatten(signature):
+        if not isinstance(spec, tf.TypeSpec):
+            raise TypeError(f"input_signature must hold nothing but tf.TypeSpec, not {spec!r}")
 
 
 def _check_bool(option: str, value: object) -> None:

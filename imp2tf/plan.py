@@ -20,7 +20,7 @@ from imp2tf.session import Session, resumed
 from imp2tf.snapshots import is_record
 from imp2tf.specs import Dense, Number
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import DEAD, LOST, NUMBER_TYPES, UNBOUND, Deferred, Growable, PyNumber, Union, is_runtime
+from imp2tf.values import DEAD, LOST, NUMBER_TYPES, UNBOUND, Deferred, Growable, PyNumber, Sentinel, Union, is_runtime
 
 __all__ = ["Build", "Recipe", "Recorder"]
 
@@ -121,11 +121,13 @@ class Recorder:
     def _object(self, value: Any) -> Recipe:
         if not self.session.is_born(value) and not (is_container(value) and id(value) not in self.session.sources and _holds_runtime(value)):
             source = self.session.sources.get(id(value))
-            return _same(value) if source is None else _from_source(source)
+            return _from_source(source) if source is not None else _constant(value)
         if is_container(value):
             return self._shared(value, lambda: _empty_like(value), lambda: self.elements(contents(value)), _fill)
         if isinstance(value, types.FunctionType):
             return self._function(value)
+        if _is_of_the_trace(value):
+            return _constant(value)
         if is_record(value):
             return self._shared(value, lambda: _new_object(value), lambda: self._fields(value), _set_fields)
         return self._opaque(value)
@@ -265,6 +267,16 @@ def _cell_value(cell: types.CellType) -> Any:
         return cell.cell_contents
     except ValueError:
         return UNBOUND
+
+
+def _is_of_the_trace(value: Any) -> bool:
+    return type(value).__module__.startswith("imp2tf.") and not isinstance(value, Sentinel)
+
+
+def _constant(value: Any) -> Recipe:
+    if _is_of_the_trace(value):
+        fall_back(LostValue, "an iterator made while tracing leaves the function")
+    return _same(value)
 
 
 def _same(value: Any) -> Recipe:

@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from imp2tf.tf_compat import IMPURE_TENSORFLOW
+
 __all__ = ["has_plain_new", "is_impure_tensorflow", "is_numpy_function", "is_pure", "is_pure_method", "is_tensorflow"]
 
 TENSORFLOW = ("tensorflow", "keras", "tf_keras")
@@ -85,11 +87,6 @@ def _in_tensorflow(module: str) -> bool:
     return module.partition(".")[0] in TENSORFLOW
 
 
-IMPURE_TENSORFLOW = (
-    "tensorflow.python.saved_model", "tensorflow.python.checkpoint", "tensorflow.python.lib.io", "tensorflow.python.framework.config",
-    "tensorflow.python.profiler", "tensorflow.python.training.saver", "tensorflow.python.platform", "keras.src.saving",
-    "keras.src.backend.common.global_state", "keras.src.utils", "keras.src.backend.config",
-)
 KERAS_PROCEDURES = frozenset({
     "compile", "evaluate", "export", "fit", "load_weights", "predict", "predict_on_batch", "save", "save_weights", "summary",
     "test_on_batch", "train_on_batch",

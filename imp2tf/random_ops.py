@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 
 import tensorflow as tf
 
-from imp2tf.errors import Fallback, ForeignCall, Location
-from imp2tf.exceptions import frames_of_op
+from imp2tf.errors import ForeignCall, fall_back
+from imp2tf.exceptions import frames_of_op, innermost
 from imp2tf.places import Source
 from imp2tf.session import Session
 from imp2tf.tf_compat import DEFAULT_GRAPH_SEED, function_bodies, global_seed, redirect, watch_operations
@@ -111,8 +111,7 @@ def _check_hidden(session: Session, op: Any) -> None:
 
 
 def _cannot_draw(op: Any, reason: str) -> NoReturn:
-    frames = frames_of_op(op)
-    raise Fallback(ForeignCall(reason, location=Location(*frames[-1]) if frames else None))
+    fall_back(ForeignCall, reason, location=innermost(frames_of_op(op)))
 
 
 # ------------------------------------------------------------------------------------------------ one operation
@@ -122,7 +121,7 @@ def _drawn(session: Session, op: Any) -> list[tf.Tensor]:
     session.kept.append(draw)
     outputs = tf.numpy_function(draw, [tf.stop_gradient(tensor) for tensor in op.inputs], [tensor.dtype for tensor in op.outputs])
     outputs = outputs if isinstance(outputs, list) else [outputs]
-    session.counts["host_calls"] += 1
+    session.python_calls.append(("random numbers are drawn by Python", innermost(frames_of_op(op))))
     if op.type == "RandomGamma":
         outputs = [_gamma_sample(op.inputs[0], op.inputs[1], outputs[0])]
     for old, new in zip(op.outputs, outputs):
@@ -140,7 +139,7 @@ def _eager_twin(session: Session, op: Any) -> Callable[..., Any]:
     run, frames = session.run, frames_of_op(op)
 
     def draw(*arrays: Any) -> Any:
-        run.host_calls += 1
+        run.count_host_call()
         with run.stopping(frames):
             seeds = (seed, op_seed) if of_raw_op else tf.compat.v1.get_seed(op_seed if seed else None)
             found = function(**dict(zip(names, arrays)), **attributes, seed=seeds[0] or 0, seed2=seeds[1] or 0)

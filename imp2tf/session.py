@@ -18,6 +18,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.errors import Contents, fall_back
+from imp2tf.errors import Location
 from imp2tf.places import Attribute, Pinned, Place, PlacePart, Source
 from imp2tf.tf_compat import global_seed
 from imp2tf.values import Sentinel
@@ -44,12 +45,21 @@ class Relaxations:
     numbers: set[Source] = dataclasses.field(default_factory=set)
     shapes: dict[tuple[Source, int | None], tf.TensorShape] = dataclasses.field(default_factory=dict)
     constant: set[Source] = dataclasses.field(default_factory=set)
+    declared: dict[Source, tf.TypeSpec] = dataclasses.field(default_factory=dict)  # what an input signature says
     seeded: bool = False  # the function sets a seed itself
     budget: float | None = None  # seconds that tracing with relaxed shapes may take
 
     def active(self) -> bool:
         """Whether anything is relaxed now."""
         return bool(self.shapes or self.numbers - self.constant)
+
+    def shape(self, source: Source, value: tf.Tensor) -> tf.TensorShape:
+        """The shape, in the graph, of a tensor that is found there."""
+        spec = self.declared.get(source)
+        if isinstance(spec, tf.TensorSpec):
+            return spec.shape
+        relaxed = self.shapes.get((source, value.shape.rank), value.shape)
+        return relaxed if relaxed.is_compatible_with(value.shape) else value.shape
 
     def number(self, source: Source) -> bool:
         """Whether a Python number found there is an input of the graph rather than a constant."""
@@ -118,6 +128,7 @@ class Session:
         self.caught: list[Any] = []
         self.regions = 0
         self.counts: collections.Counter[str] = collections.Counter()
+        self.python_calls: list[tuple[str, Location | None]] = []
         self.host_ops: set[tuple[int, str]] = set()
         self.junctions: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         self.seeded = relaxations.seeded or global_seed() is not None  # random numbers come from eager's stream

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import inspect
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -10,17 +12,20 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf import calls
-from imp2tf.containers import grow
 from imp2tf.arithmetic import OVERFLOW
+from imp2tf.containers import grow
 from imp2tf.effects import commits, order_effects
-from imp2tf.errors import Fallback, GraphRefused, NeedsValue, TraceFailed, VariableCreated, fall_back, user_location
+from imp2tf.errors import (
+    Fallback, GraphRefused, Location, NeedsValue, TraceFailed, VariableCreated, fall_back, user_location,
+)
 from imp2tf.exceptions import TRACE_BOUNDARIES, Frame, ProgramRaise, StopRun, located, raise_from_user_code
 from imp2tf.growable import GrowableList, element_at, growable_length, pushed
 from imp2tf.guards import compile_guards
-from imp2tf.heap import Fetch, guard_distinct, lift
+from imp2tf.heap import Fetch, contents, guard_distinct, lift
 from imp2tf.join import join
 from imp2tf.junctions import junctions_of, results_vary
 from imp2tf.options import Options
+from imp2tf.parameters import Parameters, name_of
 from imp2tf.places import Argument
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, draw_eagerly
@@ -30,7 +35,7 @@ from imp2tf.taped import Taped
 from imp2tf.tf_compat import build_while, call_concrete, captures_of, is_stateful_op, tape_may_record
 from imp2tf.values import Growable
 
-__all__ = ["AlwaysRaises", "Graph", "Run", "trace_call"]
+__all__ = ["AlwaysRaises", "Graph", "Run", "refused_by_xla", "trace_call"]
 
 
 class Run:
@@ -44,7 +49,7 @@ class Run:
         self.args: Sequence[Any] = ()
         self.error: BaseException | None = None
         self.commit: list[tuple[Any, Any]] = []
-        self.host_calls = 0
+        self.count_host_call: Callable[[], object] = lambda: None
         self.lock = threading.RLock()
 
     @contextlib.contextmanager
@@ -101,14 +106,15 @@ class Graph:
     holds: Callable[[Sequence[Any]], bool]
     run: Run
     calls_python: bool
-    host_calls: int
+    python_calls: list[tuple[str, Location | None]]
+    xla: bool
     kept: Any
     taped: Taped
 
     @property
     def has_effects(self) -> bool:
         """Whether a run that failed may have changed something; not cheap."""
-        return self.host_calls > 0 or _has_effects(self.concrete.graph.as_graph_def())
+        return bool(self.python_calls) or _has_effects(self.concrete.graph.as_graph_def())
 
     def __call__(self, args: Sequence[Any]) -> Any:
         """Run on the bound arguments of a call: inputs, run, commit."""
@@ -128,7 +134,11 @@ class Graph:
             return self._finish(outputs, args)
 
     def _outputs(self, captured: list[Any]) -> list[tf.Tensor]:
-        return self.taped(captured) if tape_may_record() else call_concrete(self.concrete, captured)
+        try:
+            return self.taped(captured) if tape_may_record() else call_concrete(self.concrete, captured)
+        except LookupError as error:  # a tape is to record the run, but TensorFlow cannot differentiate all of the graph
+            failure = GraphRefused(str(error))
+        raise Fallback(failure)
 
     def _stopped(self, error: tf.errors.OpError) -> None:
         """The run ended early: by the program's own exception, or by an operation that failed."""
@@ -157,8 +167,7 @@ class Graph:
         return result
 
 
-def trace_call(function: Any, names: Sequence[str], args: Sequence[Any], rebuild: Callable[[Sequence[Any]], tuple[tuple[Any, ...], dict[str, Any]]],
-               relaxations: Relaxations, options: Options) -> Graph:
+def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relaxations: Relaxations, options: Options) -> Graph:
     """Trace ``function`` for the kind of arguments given. Raises `Fallback` or `AlwaysRaises` where there is no graph."""
     run = Run()
     run.args = args
@@ -170,8 +179,8 @@ def trace_call(function: Any, names: Sequence[str], args: Sequence[Any], rebuild
         draw_eagerly(session, session.graph)
         parts["session"] = session
         with resumed(session), scope(), tf.variable_creator_scope(_refuse_variable):
-            lifted = [lift(session, value, Argument(i, name)) for i, (name, value) in enumerate(zip(names, args, strict=True))]
-            positional, keywords = rebuild(lifted)
+            lifted = [lift(session, value, Argument(i, name)) for i, (name, value) in enumerate(zip(parameters.names, args, strict=True))]
+            positional, keywords = parameters.unbind(lifted, contents)
             result = calls.call(function, *positional, **keywords)
             recorder = Recorder(session)
             parts["result"] = recorder.add(result)
@@ -183,12 +192,14 @@ def trace_call(function: Any, names: Sequence[str], args: Sequence[Any], rebuild
         parts["calls_python"] = order_effects(session, session.graph)
         return outputs
 
-    TRACE_BOUNDARIES.add((__file__, body.__name__))
+    TRACE_BOUNDARIES.add((__file__, body.__code__.co_name))
+    body.__name__ = options.name or _graph_name(function)
     concrete = _concrete(body, options, function)
     session = parts["session"]
     captures = captures_of(concrete)
     return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
-                 parts["calls_python"], session.counts["host_calls"], session.kept, Taped(concrete, captures, parts["junctions"]))
+                 parts["calls_python"], session.python_calls, bool(options.jit_compile),
+                 session.kept, Taped(concrete, captures, parts["junctions"]))
 
 
 def _way(session: Session, results: list[tf.Tensor], parts: dict[str, Any]) -> list[tf.Tensor]:
@@ -197,6 +208,16 @@ def _way(session: Session, results: list[tf.Tensor], parts: dict[str, Any]) -> l
     needed = bool(junctions.keys) and results_vary(session.graph, results)
     parts["junctions"] = junctions.keys if needed else []
     return [junctions.vector()] if needed else []
+
+
+def _graph_name(function: Any) -> str:
+    return re.sub(r"\W", "_", name_of(function).rpartition(".")[2]).strip("_") or "function"
+
+
+def _definition(function: Any) -> Location | None:
+    """The line where a function begins."""
+    code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
+    return Location(code.co_filename, code.co_firstlineno, code.co_name) if code is not None else None
 
 
 def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: Any) -> Any:
@@ -208,12 +229,12 @@ def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: A
         raise Fallback(TraceFailed(f"an operation refuses its arguments: {raised.error}", location=user_location(raised.__traceback__))) from raised
     except Fallback as fallback:
         if fallback.error.location is None:
-            fallback.error.location = user_location(fallback.__traceback__)
+            fallback.error.location = user_location(fallback.__traceback__) or _definition(function)
         raise
     except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
         raise
     except Exception as error:  # anything else that tracing meets is not the program's: the call runs as Python, with this as the cause
-        reason = f"{type(error).__name__} while tracing {getattr(function, '__qualname__', function)}: {error}"
+        reason = f"{type(error).__name__} while tracing {name_of(function)}: {error}"
         raise Fallback(TraceFailed(reason, location=user_location(error.__traceback__))) from error
 
 
@@ -224,5 +245,17 @@ WITHOUT_EFFECT = frozenset({
 
 
 def _has_effects(graph_def: Any) -> bool:
-    nodes = [*graph_def.node, *(node for function in graph_def.library.function for node in function.node_def)]
-    return any(is_stateful_op(node.op) and node.op not in WITHOUT_EFFECT for node in nodes)
+    return any(is_stateful_op(node.op) and node.op not in WITHOUT_EFFECT for node in _nodes(graph_def))
+
+
+def _nodes(graph_def: Any) -> list[Any]:
+    return [*graph_def.node, *(node for function in graph_def.library.function for node in function.node_def)]
+
+
+def refused_by_xla(graph: Graph) -> str | None:
+    """Why a graph must not be compiled with XLA: it has no Python, and passes failed assertions silently."""
+    if graph.calls_python:
+        return "XLA cannot call Python, which the graph does"
+    if any(node.op == "Assert" for node in _nodes(graph.concrete.graph.as_graph_def())):
+        return "XLA does not check assertions"
+    return None

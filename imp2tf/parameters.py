@@ -1,0 +1,91 @@
+"""The parameters of a function, and the arguments of its calls as one flat list of values."""
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+__all__ = ["POSITIONAL", "Parameters", "name_of"]
+
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+ANY_ARGUMENTS = inspect.Signature([
+    inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL), inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD),
+])
+
+
+class Parameters:
+    """Binds the arguments of a call to a flat list, one value per parameter."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = getattr(function, "__func__", function)
+        self.defaults = self._defaults()
+        self.signature = own_signature(function)
+        self.list = list(self.signature.parameters.values())
+        self.names = [one.name for one in self.list]
+        self.kinds = [one.kind for one in self.list]
+        self.simple = all(kind in POSITIONAL for kind in self.kinds)
+
+    def _defaults(self) -> tuple[Any, Any]:
+        return getattr(self.function, "__defaults__", None), getattr(self.function, "__kwdefaults__", None)
+
+    def are_stale(self) -> bool:
+        """Whether the function's defaults were replaced since."""
+        now = self._defaults()
+        return now[0] is not self.defaults[0] or now[1] is not self.defaults[1]
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
+        """One value per parameter, defaults included. Raises TypeError where the call itself would."""
+        if self.simple and not kwargs and len(args) == len(self.names):
+            return args
+        bound = self.signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return list(bound.arguments.values())
+
+    def unbind(self, values: Sequence[Any], items: Callable[[Any], dict[str, Any]] = dict) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The positional and keyword arguments that give these values; `items` takes the dict of a ``**`` parameter apart."""
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        for name, kind, value in zip(self.names, self.kinds, values, strict=True):
+            if kind is inspect.Parameter.VAR_POSITIONAL:
+                args.extend(value)
+            elif kind is inspect.Parameter.VAR_KEYWORD:
+                kwargs.update(items(value))
+            elif kind is inspect.Parameter.KEYWORD_ONLY:
+                kwargs[name] = value
+            else:
+                args.append(value)
+        return tuple(args), kwargs
+
+
+def own_signature(function: Callable[..., Any]) -> inspect.Signature:
+    """What a callable really takes: not what it says to stand for (``__wrapped__``, ``__signature__``)."""
+    try:
+        return inspect.signature(_bare(function))
+    except (TypeError, ValueError):  # a builtin that does not tell
+        return ANY_ARGUMENTS
+
+
+def _bare(function: Any) -> Any:
+    """A callable of the same parameters that does not stand for another one."""
+    if isinstance(function, types.FunctionType):
+        made = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+        made.__kwdefaults__ = function.__kwdefaults__
+        made.__annotations__ = function.__annotations__
+        return made
+    if isinstance(function, types.MethodType):
+        return types.MethodType(_bare(function.__func__), function.__self__)
+    if isinstance(function, functools.partial):
+        return functools.partial(_bare(function.func), *function.args, **function.keywords)
+    call = getattr(type(function), "__call__", None)
+    if isinstance(call, types.FunctionType) and not isinstance(function, type):
+        return types.MethodType(_bare(call), function)
+    return function
+
+
+def name_of(function: Any) -> str:
+    """What to call a callable when talking to people."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return str(getattr(function, "__qualname__", None) or type(function).__qualname__)
