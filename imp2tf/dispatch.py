@@ -40,8 +40,12 @@ class FallbackRecord:
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
         return {
-            "code": self.code, "file": self.location.filename if self.location else None, "line": self.location.line if self.location else None,
-            "reason": self.reason, "hint": self.hint, "count": self.count,
+            "code": self.code,
+            "file": self.location.filename if self.location else None,
+            "line": self.location.line if self.location else None,
+            "reason": self.reason,
+            "hint": self.hint,
+            "count": self.count,
         }
 
 

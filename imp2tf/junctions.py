@@ -6,6 +6,7 @@ What happens within the turns of a loop is not told.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import tensorflow as tf
 
@@ -73,7 +74,7 @@ def _key(graph: FuncGraph, op: tf.Operation) -> Junction:
     """The key of an If or While, also where TensorFlow wrapped it in a function."""
     if op.type not in ("PartitionedCall", "StatefulPartitionedCall"):
         return id(graph), op.name
-    inner = function_graph(graph, op.get_attr("f").name)
+    inner: Any = function_graph(graph, op.get_attr("f").name)
     wrapped = next(one for one in reversed(inner.get_operations()) if one.type in CALLS)
     return id(inner), wrapped.name
 

@@ -16,7 +16,14 @@ from imp2tf.arithmetic import OVERFLOW
 from imp2tf.containers import grow
 from imp2tf.effects import commits, order_effects
 from imp2tf.errors import (
-    Fallback, GraphRefused, Location, NeedsValue, TraceFailed, VariableCreated, fall_back, user_location,
+    Fallback,
+    GraphRefused,
+    Location,
+    NeedsValue,
+    TraceFailed,
+    VariableCreated,
+    fall_back,
+    user_location,
 )
 from imp2tf.exceptions import TRACE_BOUNDARIES, Frame, ProgramRaise, StopRun, located, raise_from_user_code
 from imp2tf.growable import GrowableList, element_at, growable_length, pushed
@@ -226,7 +233,9 @@ def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: A
     except ProgramRaise as raised:
         if raised.retry is None:
             raise AlwaysRaises from raised
-        raise Fallback(TraceFailed(f"an operation refuses its arguments: {raised.error}", location=user_location(raised.__traceback__))) from raised
+        raise Fallback(
+            TraceFailed(f"an operation refuses its arguments: {raised.error}", location=user_location(raised.__traceback__))
+        ) from raised
     except Fallback as fallback:
         if fallback.error.location is None:
             fallback.error.location = user_location(fallback.__traceback__) or _definition(function)
