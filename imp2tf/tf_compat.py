@@ -255,9 +255,8 @@ def _probe_tape() -> bool:
         variable_accessed(variable)
         tape.watch(x)
         passed, held = (gated(x, lambda way=way: way) * 2.0 for way in (True, False))  # type: ignore[misc]
-    return (
-        recording and tape.watched_variables() == (variable,) and float(tape.gradient(passed, x)) == 2.0 and tape.gradient(held, x) is None
-    )
+    watched = tape.watched_variables() == (variable,)
+    return recording and watched and float(tape.gradient(passed, x)) == 2.0 and tape.gradient(held, x) is None
 
 
 def _probe_functions() -> bool:
