@@ -18,6 +18,7 @@ from imp2tf import calls, conversion
 from imp2tf.dispatch import Dispatcher
 from imp2tf.embedding import call_in_graph
 from imp2tf.errors import Fallback
+from imp2tf.exceptions import strip_own_frames
 from imp2tf.guards import describe_guard
 from imp2tf.options import Options
 from imp2tf.parameters import name_of
@@ -61,7 +62,11 @@ class ConvertedFunction(Generic[P, R]):
             return calls.call(self._function, *args, **kwargs)
         if not in_eager_mode():
             return self._in_graph(args, kwargs)
-        return self._dispatcher(args, kwargs)
+        try:
+            return self._dispatcher(args, kwargs)
+        except BaseException as error:
+            strip_own_frames(error)
+            raise
 
     @tf.autograph.experimental.do_not_convert
     def _in_graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -170,16 +170,19 @@ def fall_back(kind: type[ConversionError], reason: str, cause: BaseException | N
     raise Fallback(kind(reason, location=location)) from cause
 
 
-_LIBRARY_PARTS = ("/imp2tf/", "/site-packages/", "/lib/python3", "<frozen")
+_OWN_FOLDER = __file__.rpartition("/")[0] + "/"
+_CONVERTERS_FOLDER = _OWN_FOLDER.removesuffix("imp2tf/") + "converters/"
+_LIBRARY_PARTS = ("/site-packages/", "/lib/python3")
+
+
+def is_own_file(filename: str) -> bool:
+    """Whether a file belongs to imp2tf itself."""
+    return filename.startswith((_OWN_FOLDER, _CONVERTERS_FOLDER))
 
 
 def is_library_file(filename: str) -> bool:
     """Whether a file belongs to Python, an installed package or imp2tf itself, not to the user's program."""
-    return filename.startswith(("<frozen", _OWN_FOLDER, _CONVERTERS_FOLDER)) or any(p in filename for p in _LIBRARY_PARTS[1:3])
-
-
-_OWN_FOLDER = __file__.rpartition("/")[0] + "/"
-_CONVERTERS_FOLDER = _OWN_FOLDER.removesuffix("imp2tf/") + "converters/"
+    return filename.startswith("<frozen") or is_own_file(filename) or any(part in filename for part in _LIBRARY_PARTS)
 
 
 def user_location(tb: types.TracebackType | None) -> Location | None:

@@ -6,17 +6,20 @@ itself cannot do is a `Fallback`.
 """
 from __future__ import annotations
 
+import ast
+import linecache
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+import types
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
-from imp2tf.errors import GraphRefused, Location, is_library_file
+from imp2tf.errors import ConversionError, GraphRefused, Location, is_library_file, is_own_file
 from imp2tf.session import Session
 
 __all__ = ["TRACE_BOUNDARIES", "ProgramRaise", "StopRun", "frames_of_op", "innermost", "located", "raise_from_user_code",
-           "rebuilder", "user_frames"]
+           "rebuilder", "strip_own_frames", "user_frames"]
 
 Frame = tuple[str, int, str]
 
@@ -123,13 +126,45 @@ def raise_from_user_code(error: BaseException) -> NoReturn:
 
 
 def _raise_through(error: BaseException, frames: list[Frame]) -> NoReturn:
-    """Raise from a stack of code objects that carry the user's file, line and function, and do nothing else."""
+    """Raise from a stack of code objects that carry the user's file, line and function."""
     if not frames:
         raise error
-    filename, line, name = frames[0]
     step = "_raise(_error, _frames)" if len(frames) > 1 else "raise _error"
-    code = compile("\n" * (line - 1) + step, filename, "exec").replace(co_name=name)
-    if sys.version_info >= (3, 11):
-        code = code.replace(co_qualname=name)
-    exec(code, {"_raise": _raise_through, "_error": error, "_frames": frames[1:]})
+    exec(_at(frames[0], step), {"_raise": _raise_through, "_error": error, "_frames": frames[1:]})
     raise AssertionError("unreachable")
+
+
+def _at(frame: Frame, step: str) -> types.CodeType:
+    """Code for a statement that counts as a line of the user; it spans the line, so that no part of it is underlined."""
+    filename, line, name = frame
+    text = linecache.getline(filename, line).rstrip()
+    first, last = len(text) - len(text.lstrip()), len(text.encode())
+    tree = ast.parse(step)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.expr, ast.stmt)):
+            node.lineno = node.end_lineno = line
+            node.col_offset, node.end_col_offset = first, last
+    code = compile(tree, filename, "exec").replace(co_name=name)
+    return code.replace(co_qualname=name) if sys.version_info >= (3, 11) else code
+
+
+def strip_own_frames(error: BaseException) -> None:
+    """Take imp2tf's own frames out of a traceback, unless one of them is where it went wrong."""
+    entries = list(_entries(error.__traceback__))
+    if not entries or (_is_own(entries[-1]) and not isinstance(error, ConversionError)):
+        return
+    stripped = None
+    for entry in reversed(entries):
+        if not _is_own(entry):
+            stripped = types.TracebackType(stripped, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    error.__traceback__ = stripped
+
+
+def _entries(entry: types.TracebackType | None) -> Iterator[types.TracebackType]:
+    while entry is not None:
+        yield entry
+        entry = entry.tb_next
+
+
+def _is_own(entry: types.TracebackType) -> bool:
+    return is_own_file(entry.tb_frame.f_code.co_filename)

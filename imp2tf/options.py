@@ -48,6 +48,8 @@ class Options:
             raise ValueError(f"rewrite must be one of {', '.join(map(repr, _REWRITES))}, not {self.rewrite!r}")
         if self.name is not None and not isinstance(self.name, str):
             raise TypeError(f"name must be a string, not {type(self.name).__name__}")
+        if self.name == "":
+            raise ValueError("name must not be empty")
         if self.input_signature is not None:
             _check_specs(self.input_signature)
 

@@ -7,6 +7,7 @@ sources, so that a fresh but equal object may come with every call.
 from __future__ import annotations
 
 import collections
+import operator
 import types
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -61,6 +62,11 @@ class Place:
     def write(self, value: Any) -> None:
         """Put a value in the heap; UNBOUND removes it."""
         raise NotImplementedError
+
+    def saved(self) -> Callable[[], None]:
+        """A function that puts back what is here now."""
+        old = self.read()
+        return lambda: self.write(old)
 
     def on(self, owner: Any) -> Place:
         """The same place of another owner."""
@@ -188,6 +194,10 @@ class Tail(Place):
 
     def write(self, value: Any) -> None:
         self.owner.extend(value)
+
+    def saved(self) -> Callable[[], None]:
+        length = len(self.owner)
+        return lambda: operator.delitem(self.owner, slice(length, None))
 
 
 # ------------------------------------------------------------------------------------------------ sources

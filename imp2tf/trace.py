@@ -7,7 +7,7 @@ import inspect
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import tensorflow as tf
 
@@ -33,7 +33,7 @@ from imp2tf.join import join
 from imp2tf.junctions import junctions_of, results_vary
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
-from imp2tf.places import Argument
+from imp2tf.places import Argument, Place
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, draw_eagerly
 from imp2tf.region import scope
@@ -127,18 +127,20 @@ class Graph:
         """Run on the bound arguments of a call: inputs, run, commit."""
         captured = [one.at(args) if isinstance(one, Fetch) else one for one in self.captures]
         if not self.calls_python:
-            try:
-                outputs = self._outputs(captured)
-            except tf.errors.InvalidArgumentError as error:
-                raise self._refused(error) from None
-            return self._finish(outputs, args)
+            return self._ran(captured, args)
         with self.run.lock:
             self.run.args, self.run.error, self.run.commit = args, None, []
-            try:
-                outputs = self._outputs(captured)
-            except tf.errors.OpError as error:
-                self._stopped(error)
+            return self._ran(captured, args)
+
+    def _ran(self, captured: Sequence[Any], args: Sequence[Any]) -> Any:
+        """What is raised after a failed run is raised outside of its handler: TensorFlow's error is no part of the program."""
+        try:
+            outputs = self._outputs(captured)
+        except tf.errors.OpError as error:
+            failure = error
+        else:
             return self._finish(outputs, args)
+        return self._stopped(failure)
 
     def _outputs(self, captured: list[Any]) -> list[tf.Tensor]:
         try:
@@ -147,15 +149,14 @@ class Graph:
             failure = GraphRefused(str(error))
         raise Fallback(failure)
 
-    def _stopped(self, error: tf.errors.OpError) -> None:
+    def _stopped(self, error: tf.errors.OpError) -> NoReturn:
         """The run ended early: by the program's own exception, or by an operation that failed."""
         stored, self.run.error = self.run.error, None
         if stored is None:
             raise self._refused(error)
         if isinstance(stored, GraphRefused):
             raise Fallback(stored)
-        for place, value in self.run.commit:
-            place.write(value)
+        _commit(self.run.commit)
         raise_from_user_code(stored)
 
     def _refused(self, error: tf.errors.OpError) -> BaseException:
@@ -169,9 +170,21 @@ class Graph:
         build = Build(outputs, args)
         result = self.result(build)
         if self.writes:
-            for place, value in [(place(build), value(build)) for place, value in self.writes]:
-                place.write(value)
+            _commit([(place(build), value(build)) for place, value in self.writes])
         return result
+
+
+def _commit(writes: Sequence[tuple[Place, Any]]) -> None:
+    """Write the results of a run to the heap: all of them, or none if the user interrupts."""
+    undo: list[Callable[[], None]] = []
+    try:
+        for place, value in writes:
+            undo.append(place.saved())
+            place.write(value)
+    except (KeyboardInterrupt, SystemExit):
+        for put_back in reversed(undo):
+            put_back()
+        raise
 
 
 def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relaxations: Relaxations, options: Options) -> Graph:
@@ -200,7 +213,7 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
         return outputs
 
     TRACE_BOUNDARIES.add((__file__, body.__code__.co_name))
-    body.__name__ = options.name or _graph_name(function)
+    body.__name__ = _graph_name(options.name or name_of(function))
     concrete = _concrete(body, options, function)
     session = parts["session"]
     captures = captures_of(concrete)
@@ -217,8 +230,9 @@ def _way(session: Session, results: list[tf.Tensor], parts: dict[str, Any]) -> l
     return [junctions.vector()] if needed else []
 
 
-def _graph_name(function: Any) -> str:
-    return re.sub(r"\W", "_", name_of(function).rpartition(".")[2]).strip("_") or "function"
+def _graph_name(name: str) -> str:
+    """What TensorFlow allows as the name of a graph."""
+    return re.sub(r"\W", "_", name.rpartition(".")[2], flags=re.ASCII).strip("_") or "function"
 
 
 def _definition(function: Any) -> Location | None:
