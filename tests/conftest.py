@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["tests.golden_plugin"]
+
 # Before anything imports TensorFlow, which reads them once; subprocesses started by tests inherit them.
 for name, value in {
     "CUDA_VISIBLE_DEVICES": "-1",

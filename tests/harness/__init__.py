@@ -1,0 +1,1 @@
+"""The parts of the differential harness: running one world, describing what happened, judging two worlds."""

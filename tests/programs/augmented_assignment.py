@@ -1,0 +1,225 @@
+"""Augmented assignments: on names, attributes, elements; in-place for containers, new for tensors."""
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+from tests.programs import World, call, each, f16, f32, f64, flag, i32, i64, program, text
+
+
+@program("augmented_assignment", grad=1, graph=True, golden=True)
+def on_a_name_in_a_loop() -> World:
+    def fn(xs):
+        y = f32(1.0)
+        for x in xs:
+            y *= x
+            y += 0.5
+            y -= x / 4.0
+        return y
+    return fn, each(f32([1.0, 2.0]), f32([3.0]))
+
+
+@program("augmented_assignment", graph=True)
+def every_operator_on_integers() -> World:
+    def fn(x):
+        x += 7
+        x -= 1
+        x *= 5
+        x //= 2
+        x %= 11
+        x **= 2
+        x <<= 2
+        x >>= 1
+        x |= 8
+        x &= 13
+        x ^= 5
+        return x
+    return fn, [call(i32(3)), call(i64(9)), call(4)]
+
+
+@program("augmented_assignment", graph=True)
+def true_division_and_matmul() -> World:
+    def fn(m, x):
+        m @= m
+        x /= 4.0
+        return m, x
+    return fn, [call(f64([[1.0, 2.0], [3.0, 4.0]]), f64(2.0)), call(f64([[0.0, 1.0], [1.0, 0.0]]), f64(-1.0))]
+
+
+@program("augmented_assignment", graph=True)
+def on_an_attribute() -> World:
+    class Counter:
+        def __init__(self):
+            self.total = f32(0.0)
+            self.count = 0
+
+    counter = Counter()
+
+    def fn(x):
+        counter.total += x
+        counter.count += 1
+        if x > 2.0:
+            counter.count *= 10
+        return counter.total / counter.count
+    return fn, each(f32(1.0), f32(5.0)), lambda: counter
+
+
+@program("augmented_assignment", graph=True)
+def on_an_element() -> World:
+    cells = [f32(0.0), f32(10.0)]
+    table = {"n": 0}
+
+    def fn(x, i):
+        cells[i] += x
+        table["n"] += 1
+        return cells[0] - cells[1]
+    return fn, [call(f32(1.0), 0), call(f32(2.0), 1), call(f32(3.0), 0)], lambda: (cells, table)
+
+
+@program("augmented_assignment", graph=True)
+def on_an_element_in_a_loop() -> World:
+    def fn(xs):
+        counts = [0, 0]
+        for x in xs:
+            counts[0] += 1
+            if x > 0:
+                counts[1] += 1
+        return counts
+    return fn, each(i32([1, -1, 2]), i32([-1]))
+
+
+@program("augmented_assignment", graph=True)
+def list_in_place_shows_through_an_alias() -> World:
+    kept = [1]
+
+    def fn(x):
+        alias = kept
+        alias += [2, 3]
+        return alias is kept, x * len(kept)
+    return fn, each(f32(1.0), f32(1.0)), lambda: kept
+
+
+@program("augmented_assignment", graph=True)
+def list_rebound_by_a_sum_is_no_alias() -> World:
+    kept = [1]
+
+    def fn(x):
+        other = kept
+        other = other + [2]
+        return other, x * len(kept)
+    return fn, each(f32(1.0), f32(1.0)), lambda: kept
+
+
+@program("augmented_assignment", graph=True)
+def tensor_is_rebound_not_changed() -> World:
+    def fn(x):
+        old = x
+        x += 1.0
+        return old, x
+    return fn, each(f16(1.0))
+
+
+@program("augmented_assignment")
+def numpy_argument_is_changed_in_place() -> World:
+    def fn(a, x):
+        a += 1.0
+        a[0] *= 10.0
+        return x * a.sum()
+    return fn, [call(np.array([1.0, 2.0], np.float32), f32(2.0))]
+
+
+@program("augmented_assignment", graph=True)
+def list_times_and_tuple_plus() -> World:
+    def fn(x, n):
+        parts = [x]
+        parts *= n
+        pair = (x,)
+        pair += (x * 2,)
+        return parts, pair
+    return fn, [call(i32(1), 3), call(i32(1), 0)]
+
+
+@program("augmented_assignment", graph=True)
+def dict_and_set_operators() -> World:
+    table = {"a": 1}
+    names = {"a"}
+
+    def fn(x, key):
+        nonlocal names
+        table.__ior__({key: len(table)})
+        names |= {key}
+        names -= {"a"}
+        return x + len(table)
+    return fn, [call(i32(1), "b"), call(i32(1), "c")], lambda: (table, names)
+
+
+@program("augmented_assignment", graph=True)
+def on_a_variable() -> World:
+    v = tf.Variable(1.0)
+
+    def fn(x):
+        v.assign_add(x)
+        y = v * 2.0
+        y += v
+        return y
+    return fn, each(f32(1.0), f32(2.0)), lambda: v
+
+
+@program("augmented_assignment", graph=True)
+def own_iadd() -> World:
+    class Bag:
+        def __init__(self):
+            self.items = []
+
+        def __iadd__(self, item):
+            self.items.append(item)
+            return self
+
+    bag = Bag()
+
+    def fn(x):
+        nonlocal bag
+        before = bag
+        bag += x
+        return before is bag, len(bag.items)
+    return fn, each(f32(1.0), f32(2.0)), lambda: bag
+
+
+@program("augmented_assignment", graph=True)
+def bools_and_strings() -> World:
+    def fn(on, s):
+        on &= flag(True)
+        on ^= flag(True)
+        s += "x"
+        return on, s
+    return fn, [call(flag(True), text("a")), call(flag(False), text("b"))]
+
+
+@program("augmented_assignment", graph=True)
+def number_that_changes_kind() -> World:
+    def fn(n):
+        total = 0
+        while n > 0:
+            total += 0.5
+            n -= 1
+        total += 1
+        return total
+    return fn, each(i32(3), i32(0))
+
+
+@program("augmented_assignment")
+def dtype_mismatch_is_refused() -> World:
+    def fn(x):
+        x += f64(1.0)
+        return x
+    return fn, each(f32(1.0), f64(1.0))
+
+
+@program("augmented_assignment")
+def unbound_name() -> World:
+    def fn(x):
+        if x > 0:
+            total = x
+        total += 1
+        return total
+    return fn, each(i32(1), i32(-1), i32(2))

@@ -1,0 +1,237 @@
+"""Dicts and sets: keys added and removed, views, order, defaults, as state, values of tensors."""
+from __future__ import annotations
+
+import collections
+
+import tensorflow as tf
+
+from tests.programs import World, call, each, f16, f32, f64, i32, i64, program
+
+
+@program("dicts_sets", graph=True, golden=True)
+def value_updated_in_a_loop() -> World:
+    def fn(xs):
+        stats = {"sum": f32(0.0), "count": 0}
+        for x in xs:
+            stats["sum"] += x
+            stats["count"] += 1
+        return stats
+    return fn, each(f32([1.0, 2.0]), f32([3.0]))
+
+
+@program("dicts_sets", graph=True)
+def value_updated_in_a_branch() -> World:
+    table = {"low": 0, "high": 0, "last": None}
+
+    def fn(x):
+        if x > 10:
+            table["high"] += 1
+            table["last"] = x
+        else:
+            table["low"] += 1
+        return table["high"] - table["low"]
+    return fn, each(i32(20), i32(1)), lambda: table
+
+
+@program("dicts_sets", graph=True)
+def key_added_in_a_branch() -> World:
+    def fn(x):
+        table = {"x": x}
+        if x > 0:
+            table["positive"] = x * 2
+        return table, len(table), "positive" in table
+    return fn, each(f32(1.0), f32(-1.0))
+
+
+@program("dicts_sets", graph=True)
+def insertion_order() -> World:
+    def fn(x):
+        table = {}
+        table["b"] = x
+        table["a"] = x * 2
+        table["b"] = x * 3
+        return table, list(table)
+    return fn, each(f64(1.0))
+
+
+@program("dicts_sets", graph=True)
+def views() -> World:
+    def fn(weights, x):
+        total = f32(0.0)
+        for weight in weights.values():
+            total += weight * x
+        for key in weights:
+            total += len(key)
+        return total, list(weights.keys())
+    return fn, [call({"a": f32(1.0), "bcd": f32(2.0)}, f32(3.0)), call({}, f32(1.0))]
+
+
+@program("dicts_sets", graph=True)
+def get_setdefault_pop_update() -> World:
+    def fn(x):
+        table = {"a": x}
+        b = table.get("b", 10.0)
+        table.setdefault("c", []).append(x * 2)
+        table.update({"d": b}, e=1)
+        gone = table.pop("a")
+        return table, gone, table.pop("zz", None)
+    return fn, each(f32(1.0))
+
+
+@program("dicts_sets", graph=True)
+def memo_of_the_state() -> World:
+    memo = {}
+
+    def fn(x, key):
+        if key not in memo:
+            memo[key] = x * 10
+        return memo[key]
+    return fn, [call(f32(1.0), "a"), call(f32(2.0), "a"), call(f32(3.0), ("b", 1))], lambda: memo
+
+
+@program("dicts_sets")
+def tensor_values_as_keys() -> World:
+    def fn(xs):
+        counts = {}
+        for x in xs:
+            key = int(x)
+            counts[key] = counts.get(key, 0) + 1
+        return counts
+    return fn, each(i32([1, 2, 1]), i32([5]))
+
+
+@program("dicts_sets")
+def tensor_as_a_key_is_refused() -> World:
+    def fn(x):
+        return {x: 1}
+    return fn, each(f32(1.0))
+
+
+@program("dicts_sets")
+def default_dict_and_counter() -> World:
+    groups = collections.defaultdict(list)
+
+    def fn(x, name):
+        groups[name].append(x)
+        counts = collections.Counter([name, "a"])
+        return x * counts["a"], len(groups)
+    return fn, [call(f32(1.0), "a"), call(f32(2.0), "b"), call(f32(3.0), "a")], lambda: groups
+
+
+@program("dicts_sets", graph=True)
+def nested_dicts() -> World:
+    config = {"layer": {"scale": 2.0, "uses": 0}}
+
+    def fn(x):
+        layer = config["layer"]
+        layer["uses"] += 1
+        if x > 0:
+            config["layer"]["last"] = x
+        return x * layer["scale"]
+    return fn, each(f32(1.0), f32(-1.0)), lambda: config
+
+
+@program("dicts_sets", graph=True)
+def merge_and_copy() -> World:
+    def fn(a, b):
+        merged = {**a, **b}
+        other = a | b
+        copied = dict(a)
+        copied["x"] = b["x"] * 2
+        return merged, other, copied, a
+    return fn, [call({"x": f32(1.0), "y": 1}, {"x": f32(2.0)})]
+
+
+@program("dicts_sets", graph=True)
+def dict_carried_by_a_while_loop() -> World:
+    def fn(n):
+        state = {"a": i32(0), "b": i32(1)}
+        while n > 0:
+            state = {"a": state["b"], "b": state["a"] + state["b"]}
+            n -= 1
+        return state
+    return fn, each(i32(5), i32(0))
+
+
+@program("dicts_sets", graph=True)
+def argument_is_changed() -> World:
+    def fn(table, x):
+        table["seen"] = table.get("seen", 0) + 1
+        if x > 0:
+            table["x"] = x
+        return table
+    return fn, [call({}, f16(1.0)), call({"seen": 5}, f16(-1.0))]
+
+
+@program("dicts_sets", graph=True)
+def set_of_the_state() -> World:
+    seen = set()
+
+    def fn(x, name):
+        if name in seen:
+            return x * 10
+        seen.add(name)
+        return x
+    return fn, [call(i64(1), "a"), call(i64(1), "a"), call(i64(1), "b")], lambda: seen
+
+
+@program("dicts_sets", graph=True)
+def set_added_to_in_a_branch() -> World:
+    seen = {"start"}
+
+    def fn(x):
+        if x > 0:
+            seen.add("positive")
+        else:
+            seen.discard("start")
+        return len(seen)
+    return fn, each(f32(1.0), f32(-1.0)), lambda: seen
+
+
+@program("dicts_sets")
+def set_algebra() -> World:
+    def fn(x, a, b):
+        return x * len(a & b), sorted(a | b), a - b, a ^ b, a <= b, frozenset(a)
+    return fn, [call(f32(1.0), {1, 2}, {2, 3}), call(f32(1.0), {2}, {2, 3})]
+
+
+@program("dicts_sets", graph=True)
+def ordered_dict_and_deque() -> World:
+    def fn(x):
+        recent = collections.deque([x, x * 2, x * 3], maxlen=3)
+        recent.append(x * 4)
+        ordered = collections.OrderedDict(a=x, b=recent[0])
+        ordered.move_to_end("a")
+        return recent, ordered
+    return fn, each(f32(1.0))
+
+
+@program("dicts_sets")
+def changed_while_iterated() -> World:
+    def fn(x, table):
+        for key in table:
+            if key == "a":
+                table["new"] = x
+        return table
+    return fn, [call(f32(1.0), {"b": 1}), call(f32(1.0), {"a": 1, "b": 2})]
+
+
+@program("dicts_sets", graph=True)
+def dict_of_functions() -> World:
+    table = {"sin": tf.sin, "neg": lambda v: -v if v > 0 else v}
+
+    def fn(x, names):
+        for name in names:
+            x = table[name](x)
+        return x
+    return fn, [call(f32(1.0), ["sin", "neg"]), call(f32(1.0), ["neg"])]
+
+
+@program("dicts_sets", grad=1, graph=True)
+def gradient_by_values_of_a_dict() -> World:
+    def fn(params):
+        y = params["w"] * params["x"] + params["b"]
+        if y > 0.0:
+            return y * y
+        return params["b"] * params["w"] * params["x"]
+    return fn, [call({"w": f32(w), "x": f32(3.0), "b": f32(1.0)}) for w in (2.0, -2.0)]

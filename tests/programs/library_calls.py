@@ -1,0 +1,237 @@
+"""Calls of libraries: TensorFlow's higher-order functions, Keras layers and optimizers, NumPy, math."""
+from __future__ import annotations
+
+import math
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tests.programs import World, call, each, f32, i32, i64, program
+
+
+def _clip(v, limit=3):
+    if v > limit:
+        return v - limit
+    return v
+
+
+@program("library_calls", graph=True)
+def tf_cond_with_user_functions() -> World:
+    def fn(x):
+        return tf.cond(x > 0, lambda: _clip(x), lambda: -x)
+    return fn, each(i32(5), i32(2), i32(-2))
+
+
+@program("library_calls", graph=True)
+def tf_while_loop_with_user_functions() -> World:
+    def fn(n):
+        def body(i, total):
+            if i % 2 == 0:
+                total = total + i
+            return i + 1, total
+        return tf.while_loop(lambda i, total: i < n, body, [i32(0), i32(0)])
+    return fn, each(i32(5), i32(0))
+
+
+@program("library_calls", grad=1, graph=True)
+def tf_map_fn_with_a_user_function() -> World:
+    def fn(xs):
+        return tf.map_fn(lambda v: v * v if v > 1.0 else v, xs)
+    return fn, each(f32([0.5, 2.0, 3.0]))
+
+
+@program("library_calls", graph=True)
+def tf_vectorized_map_and_scan() -> World:
+    def fn(xs):
+        return tf.vectorized_map(lambda v: v * 2.0, xs), tf.scan(lambda a, v: a + v, xs)
+    return fn, each(f32([1.0, 2.0, 3.0]))
+
+
+@program("library_calls", graph=True)
+def dataset_map_with_a_user_function() -> World:
+    def fn(n):
+        total = i64(0)
+        for v in tf.data.Dataset.range(n).map(lambda v: v * 2 if v > 1 else v):
+            total += v
+        return total
+    return fn, each(i64(4), i64(0))
+
+
+@program("library_calls", graph=True)
+def inner_tf_function() -> World:
+    @tf.function
+    def square(v):
+        return v * v
+
+    def fn(x):
+        if x > 1.0:
+            return square(x)
+        return square(x + 1.0)
+    return fn, each(f32(2.0), f32(0.5))
+
+
+@program("library_calls")
+def numpy_and_math() -> World:
+    def fn(x, n):
+        y = np.float32(math.sqrt(n)) * x
+        return y, np.sum([n, n])
+    return fn, [call(f32(1.0), 4), call(f32(1.0), 9)]
+
+
+@program("library_calls")
+def numpy_of_a_tensor() -> World:
+    def fn(x):
+        a = x.numpy()
+        return x * float(a.max()), a
+    return fn, each(f32([1.0, 5.0]), f32([2.0, 3.0]))
+
+
+@program("library_calls", graph=True)
+def keras_layer_with_python_in_call() -> World:
+    class Gate(keras.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.dense = keras.layers.Dense(2, kernel_initializer="ones")
+
+        def call(self, x):
+            y = self.dense(x)
+            if tf.reduce_sum(y) > 5.0:
+                y = y / 2.0
+            return y
+
+    gate = Gate()
+    gate(tf.zeros([1, 2]))
+    return gate, each(f32([[1.0, 1.0]]), f32([[3.0, 3.0]])), lambda: gate.trainable_variables
+
+
+@program("library_calls", graph=True)
+def keras_model_in_a_loop() -> World:
+    class Steps(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.cell = keras.layers.Dense(1, kernel_initializer="ones", use_bias=False)
+            self.turns = 0
+
+        def call(self, x, limit):
+            while tf.reduce_max(x) < limit:
+                x = self.cell(x) * 2.0
+                self.turns += 1
+            return x
+
+    model = Steps()
+    model.cell.build((1, 1))
+    return model, [call(f32([[1.0]]), f32(7.0)), call(f32([[9.0]]), f32(7.0))], lambda: model.turns
+
+
+@program("library_calls", graph=True)
+def tf_switch_case_and_case() -> World:
+    def fn(i, x):
+        picked = tf.switch_case(i, [lambda: _clip(x), lambda: x * 10.0], default=lambda: -x)
+        return picked, tf.case([(x > 1.0, lambda: x)], default=lambda: tf.zeros_like(x))
+    return fn, [call(i32(0), f32(5.0)), call(i32(1), f32(0.5)), call(i32(9), f32(5.0))]
+
+
+@program("library_calls")
+def tf_py_function_and_numpy_function() -> World:
+    log = []
+
+    def note(v):
+        log.append(float(v))
+        return v * 2.0
+
+    def fn(x):
+        y = tf.py_function(note, [x], tf.float32)
+        return y, tf.numpy_function(np.square, [x], tf.float32)
+    return fn, each(f32(1.0), f32(3.0)), lambda: log
+
+
+@program("library_calls", graph=True)
+def tf_nest_and_structures() -> World:
+    def fn(tree):
+        return tf.nest.map_structure(lambda v: v * 2 if v > 1 else v, tree), len(tf.nest.flatten(tree))
+    return fn, each({"a": i32(1), "b": (i32(5), [i32(2)])})
+
+
+@program("library_calls", graph=True)
+def keras_training_step() -> World:
+    model = keras.layers.Dense(1, kernel_initializer="ones")
+    model.build((None, 2))
+    optimizer = keras.optimizers.SGD(0.1)
+    optimizer.build(model.trainable_variables)
+
+    def fn(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(x) - y))
+            if loss > 1.0:
+                loss = tf.sqrt(loss)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        return loss
+    calls = [call(f32([[1.0, 2.0]]), f32([[3.5]])), call(f32([[4.0, 2.0]]), f32([[0.0]]))]
+    return fn, calls, lambda: (model.trainable_variables, optimizer.iterations)
+
+
+@program("library_calls", graph=True)
+def keras_metric_in_a_loop() -> World:
+    mean = keras.metrics.Mean()
+
+    def fn(xs):
+        for x in xs:
+            if x > 0.0:
+                mean.update_state(x)
+        return mean.result()
+    return fn, each(f32([1.0, -1.0, 3.0]), f32([-5.0])), lambda: mean.variables
+
+
+@program("library_calls", graph=True)
+def keras_training_flag() -> World:
+    norm = keras.layers.BatchNormalization(momentum=0.5)
+    norm.build((None, 2))
+
+    def fn(x, training):
+        y = norm(x, training=training)
+        if training:
+            return y
+        return y * 2.0
+    x = f32([[1.0, 2.0], [3.0, 6.0]])
+    return fn, [call(x, True), call(x, False), call(x, training=True)], lambda: norm.variables
+
+
+@program("library_calls", graph=True)
+def keras_layers_in_a_list() -> World:
+    layers = [keras.layers.Dense(2, kernel_initializer="ones"), keras.layers.ReLU()]
+    layers[0].build((None, 2))
+
+    def fn(x):
+        outputs = []
+        for layer in layers:
+            x = layer(x)
+            outputs.append(tf.reduce_sum(x))
+        return x, outputs
+    return fn, each(f32([[1.0, -2.0]]), f32([[1.0, 2.0]])), lambda: layers[0].trainable_variables
+
+
+@program("library_calls", grad=1, graph=True)
+def keras_functional_model_as_a_function() -> World:
+    inputs = keras.Input((2,))
+    outputs = keras.layers.Dense(1, kernel_initializer="ones", activation="tanh")(inputs)
+    model = keras.Model(inputs, outputs)
+
+    def fn(x):
+        y = model(x)
+        if tf.reduce_sum(y) > 0.0:
+            return y * y
+        return y
+    return fn, each(f32([[0.1, 0.2]]), f32([[-0.1, -0.5]])), lambda: model.trainable_variables
+
+
+@program("library_calls", graph=True)
+def ragged_rows() -> World:
+    def fn(rows):
+        total = i32(0)
+        for row in rows:
+            if tf.size(row) > 1:
+                total += tf.reduce_sum(row)
+        return total, rows * 2
+    return fn, each(tf.ragged.constant([[1, 2], [3], [4, 5, 6]]), tf.ragged.constant([[1]]))

@@ -1,0 +1,311 @@
+"""Object state: attributes written in blocks, aliases, classes, records, slots, descriptors, hooks."""
+from __future__ import annotations
+
+import collections
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from tests.programs import World, call, each, f16, f32, f64, i32, i64, program
+
+
+class _Node:
+    def __init__(self, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
+
+
+@dataclasses.dataclass
+class Particle:
+    """A record that programs change."""
+
+    position: Any
+    velocity: Any
+    trail: list = dataclasses.field(default_factory=list)
+
+
+Pair = collections.namedtuple("Pair", "left right")
+
+
+@program("objects_state", graph=True, golden=True)
+def attribute_in_a_branch() -> World:
+    node = _Node(value=f32(0.0), flips=0)
+
+    def fn(x):
+        if x > node.value:
+            node.value = x
+            node.flips += 1
+        return node.value
+    return fn, each(f32(1.0), f32(0.5), f32(2.0)), lambda: node
+
+
+@program("objects_state", graph=True)
+def attribute_first_made_in_a_branch() -> World:
+    node = _Node()
+
+    def fn(x):
+        if x > 0:
+            node.seen = x
+        return hasattr(node, "seen")
+    return fn, each(f32(-1.0), f32(1.0), f32(-1.0)), lambda: vars(node)
+
+
+@program("objects_state", graph=True)
+def two_names_of_one_object() -> World:
+    node = _Node(value=1)
+
+    def fn(x):
+        alias = node
+        alias.value = alias.value + 1
+        if x > 0:
+            node.value *= 10
+        return x * alias.value, alias is node
+    return fn, each(f32(1.0), f32(-1.0)), lambda: node
+
+
+@program("objects_state", graph=True)
+def object_made_and_returned() -> World:
+    def fn(x):
+        node = _Node(value=x, parts=[x])
+        if x > 0:
+            node.value = x * 2
+        node.parts.append(node.value)
+        return node
+    return fn, each(f32(1.0), f32(-1.0))
+
+
+@program("objects_state", graph=True)
+def object_made_in_a_loop() -> World:
+    def fn(xs):
+        total = i32(0)
+        for x in xs:
+            node = _Node(value=x)
+            node.value += 1
+            total += node.value
+        return total
+    return fn, each(i32([1, 2]), i32([5]))
+
+
+@program("objects_state", graph=True)
+def linked_list_grows_per_call() -> World:
+    root = _Node(next=None, length=0)
+
+    def fn(x):
+        root.next = _Node(value=x, next=root.next)
+        root.length += 1
+        return x * root.length
+    return fn, each(f64(1.0), f64(2.0)), lambda: (root.length, root.next.value)
+
+
+@program("objects_state", graph=True)
+def dataclass_updated_in_a_loop() -> World:
+    def fn(particle, n):
+        for _ in tf.range(n):
+            particle.position = particle.position + particle.velocity
+            if particle.position > 3.0:
+                particle.velocity = -particle.velocity
+        return particle.position
+    return fn, [call(Particle(f32(0.0), f32(1.0)), i32(6)), call(Particle(f32(9.0), f32(1.0)), i32(0))]
+
+
+@program("objects_state", graph=True)
+def dataclass_returned_with_a_list() -> World:
+    def fn(x):
+        particle = Particle(x, x * 2)
+        particle.trail.append(particle.position)
+        return particle, dataclasses.replace(particle, velocity=1)
+    return fn, each(f32(1.0))
+
+
+@program("objects_state", graph=True)
+def namedtuple_replaced_in_a_loop() -> World:
+    def fn(n):
+        pair = Pair(i32(0), i32(1))
+        while n > 0:
+            pair = pair._replace(left=pair.right, right=pair.left + pair.right)
+            n -= 1
+        return pair
+    return fn, each(i32(5), i32(0))
+
+
+@program("objects_state", graph=True)
+def class_attribute_counts() -> World:
+    class Model:
+        made = 0
+
+        def run(self, x):
+            Model.made += 1
+            if x > 0:
+                type(self).last = x
+            return x * self.made
+
+    return Model().run, each(f32(1.0), f32(2.0)), lambda: (Model.made, Model.last)
+
+
+@program("objects_state", graph=True)
+def slots() -> World:
+    class Point:
+        __slots__ = ("x", "y")
+
+        def __init__(self, x, y):
+            self.x, self.y = x, y
+
+    point = Point(f32(0.0), 1)
+
+    def fn(dx):
+        point.x = point.x + dx
+        if dx > 0:
+            point.y += 1
+        return point.x * point.y
+    return fn, each(f32(1.0), f32(-1.0)), lambda: (point.x, point.y)
+
+
+@program("objects_state", graph=True)
+def setattr_hook() -> World:
+    class Logged:
+        def __init__(self):
+            object.__setattr__(self, "log", [])
+
+        def __setattr__(self, name, value):
+            self.log.append(name)
+            object.__setattr__(self, name, value)
+
+    logged = Logged()
+
+    def fn(x):
+        logged.value = x
+        logged.other = 1
+        return logged.value + logged.other
+    return fn, each(i32(1), i32(2)), lambda: logged.log
+
+
+@program("objects_state", graph=True)
+def getattr_hook() -> World:
+    class Defaults:
+        def __init__(self):
+            self.asked = []
+
+        def __getattr__(self, name):
+            self.asked.append(name)
+            return 2.0
+
+    defaults = Defaults()
+
+    def fn(x):
+        return x * defaults.scale + defaults.shift
+    return fn, each(f32(1.0), f32(3.0)), lambda: defaults.asked
+
+
+@program("objects_state", graph=True)
+def variable_and_attribute_together() -> World:
+    class Meter(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.total = tf.Variable(0.0)
+            self.calls = 0
+            self.last = None
+
+        def update(self, x):
+            self.total.assign_add(x)
+            self.calls += 1
+            self.last = x * 2.0
+            return self.total / self.calls
+
+    meter = Meter()
+    return meter.update, each(f32(1.0), f32(2.0)), lambda: (meter.total, meter.calls, meter.last)
+
+
+@program("objects_state", graph=True)
+def attribute_of_an_attribute() -> World:
+    root = _Node(left=_Node(value=1), right=_Node(value=f32(2.0)))
+    root.same = root.left
+
+    def fn(x):
+        root.left.value += 1
+        root.right.value = root.right.value * x
+        if x > 1:
+            root.left, root.right = root.right, root.left
+        return root.same.value
+    return fn, each(f32(1.0), f32(2.0)), lambda: root
+
+
+@program("objects_state", graph=True)
+def object_in_a_list_in_a_loop() -> World:
+    nodes = [_Node(value=i32(i)) for i in range(3)]
+
+    def fn(n):
+        for _ in tf.range(n):
+            for node in nodes:
+                node.value = node.value + 1
+        return nodes[0].value + nodes[2].value
+    return fn, each(i32(2), i32(0)), lambda: nodes
+
+
+@program("objects_state", graph=True)
+def method_chaining_returns_self() -> World:
+    class Builder:
+        def __init__(self):
+            self.value = f16(1.0)
+
+        def add(self, x):
+            self.value = self.value + x
+            return self
+
+        def scale(self, x):
+            if x > 0:
+                self.value = self.value * x
+            return self
+
+    builder = Builder()
+
+    def fn(x):
+        return builder.add(x).scale(x)
+    return fn, each(f16(2.0), f16(-1.0)), lambda: builder
+
+
+@program("objects_state", graph=True)
+def attribute_of_several_kinds() -> World:
+    node = _Node(value=None)
+
+    def fn(x):
+        if x > 10:
+            node.value = "large"
+        elif x > 0:
+            node.value = x
+        else:
+            node.value = 3
+        return node.value
+    return fn, each(i64(20), i64(5), i64(-5)), lambda: node
+
+
+@program("objects_state", graph=True)
+def operators_of_a_class() -> World:
+    class Vector:
+        def __init__(self, x, y):
+            self.x, self.y = x, y
+
+        def __add__(self, other):
+            return Vector(self.x + other.x, self.y + other.y)
+
+        def __rmul__(self, k):
+            return Vector(k * self.x, k * self.y)
+
+        def __len__(self):
+            return 2
+
+    def fn(a, n):
+        v = Vector(a, a * 2.0)
+        for _ in tf.range(n):
+            v = v + 2.0 * v
+        return v, len(v)
+    return fn, [call(f32(1.0), i32(2)), call(f32(1.0), i32(0))]
+
+
+@program("objects_state")
+def missing_attribute() -> World:
+    node = _Node(value=1)
+
+    def fn(x):
+        node.value += 1
+        return x * node.missing
+    return fn, each(f32(1.0)), lambda: node

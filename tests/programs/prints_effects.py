@@ -1,0 +1,250 @@
+"""Programs with effects: print, tf.print, logging, warnings, files of text, variables, and their order."""
+from __future__ import annotations
+
+import io
+import logging
+import random
+import sys
+import warnings
+
+import tensorflow as tf
+
+from tests.programs import World, each, f16, f32, f64, i32, i64, program
+
+
+@program("prints_effects", graph=True, golden=True)
+def print_in_a_branch() -> World:
+    def fn(x):
+        if x > 0:
+            print("positive")
+        else:
+            print("not positive")
+        return x
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0))
+
+
+@program("prints_effects", graph=True)
+def print_in_a_loop() -> World:
+    def fn(xs):
+        total = i32(0)
+        for x in xs:
+            print("turn")
+            total += x
+        print("done")
+        return total
+    return fn, each(i32([1, 2]), tf.zeros([0], tf.int32))
+
+
+@program("prints_effects", graph=True)
+def print_of_tensors() -> World:
+    def fn(x):
+        y = x * 2
+        print("y is", y, "and x", x)
+        return y
+    return fn, each(f32(1.0), i64([1, 2]), f16(0.5))
+
+
+@program("prints_effects", graph=True)
+def print_of_python_numbers_made_in_a_loop() -> World:
+    def fn(x):
+        n = 0
+        while x > 1.0:
+            x = x / 2.0
+            n += 1
+            print("turn", n)
+        return n
+    return fn, each(f32(4.0), f32(1.0))
+
+
+@program("prints_effects", graph=True)
+def print_options() -> World:
+    def fn(x):
+        print("a", "b", sep="-", end="!\n")
+        print("to stderr", file=sys.stderr)
+        print()
+        return x
+    return fn, each(f32(1.0))
+
+
+@program("prints_effects", graph=True)
+def print_in_a_helper() -> World:
+    def note(v):
+        print("note")
+        if v > 1:
+            print("large")
+        return v + 1
+
+    def fn(x):
+        return note(note(x))
+    return fn, each(i32(1), i32(-5))
+
+
+@program("prints_effects", graph=True)
+def tf_print() -> World:
+    def fn(x):
+        if x > 0:
+            tf.print("positive", x)
+        tf.print("end", x * 2, output_stream=sys.stdout)
+        return x
+    return fn, each(f32(1.0), f32(-1.0))
+
+
+@program("prints_effects", graph=True)
+def print_and_tf_print_in_order() -> World:
+    def fn(n):
+        for i in tf.range(n):
+            print("python")
+            tf.print("graph", i)
+        print("end")
+        return n
+    return fn, each(i32(2), i32(0))
+
+
+@program("prints_effects", graph=True)
+def print_before_a_raise() -> World:
+    def fn(x):
+        print("before")
+        if x < 0:
+            print("about to fail")
+            raise ValueError("negative")
+        print("after")
+        return x
+    return fn, each(f32(1.0), f32(-1.0))
+
+
+@program("prints_effects", graph=True)
+def print_between_assigns() -> World:
+    v = tf.Variable(1.0)
+
+    def fn(x):
+        print(v.read_value())
+        v.assign_add(x)
+        print("now", v.read_value())
+        v.assign(v * 2.0)
+        return v.read_value()
+    return fn, each(f32(1.0)), lambda: v
+
+
+@program("prints_effects", graph=True)
+def print_under_and() -> World:
+    def asked(name, answer):
+        print("asked", name)
+        return answer
+
+    def fn(x):
+        return asked("first", x > 0) and asked("second", x > 10)
+    return fn, each(f32(20.0), f32(5.0), f32(-5.0))
+
+
+@program("prints_effects")
+def logging_calls() -> World:
+    logger = logging.Logger("program")
+    stream = io.StringIO()
+    logger.addHandler(logging.StreamHandler(stream))
+
+    def fn(x):
+        logger.warning("value of %s", "x")
+        if x > 0:
+            logger.error("positive")
+        return x
+    return fn, each(f32(1.0), f32(-1.0)), lambda: stream.getvalue()
+
+
+@program("prints_effects")
+def warnings_are_issued() -> World:
+    def fn(x):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            if x > 0:
+                warnings.warn("positive", stacklevel=1)
+        return x, len(caught), [str(entry.message) for entry in caught]
+    return fn, each(f32(1.0), f32(-1.0))
+
+
+@program("prints_effects")
+def text_written_to_a_stream() -> World:
+    stream = io.StringIO()
+
+    def fn(x):
+        stream.write(f"got {float(x)};")
+        return x * len(stream.getvalue())
+    return fn, each(f32(1.0), f32(2.0)), lambda: stream.getvalue()
+
+
+@program("prints_effects")
+def sys_stdout_write() -> World:
+    def fn(xs):
+        for x in xs:
+            sys.stdout.write("x")
+        sys.stdout.write("\n")
+        return xs
+    return fn, each(i32([1, 2]), i32([1]))
+
+
+@program("prints_effects", graph=True)
+def variable_order() -> World:
+    v = tf.Variable(1.0)
+
+    def fn(x):
+        before = v.read_value()
+        v.assign_add(x)
+        middle = v.read_value()
+        if x > 1.0:
+            v.assign(v * 10.0)
+        return before, middle, v.read_value()
+    return fn, each(f32(1.0), f32(2.0)), lambda: v
+
+
+@program("prints_effects", graph=True)
+def variable_read_is_not_a_snapshot() -> World:
+    v = tf.Variable([1.0, 2.0])
+
+    def fn(x):
+        alias = v
+        y = alias + 0.0
+        v.assign_add([x, x])
+        return y, alias + 0.0, alias is v
+    return fn, each(f32(1.0), f32(2.0)), lambda: v
+
+
+@program("prints_effects", graph=True)
+def variable_made_once() -> World:
+    class Lazy:
+        def __init__(self):
+            self.v = None
+
+        def run(self, x):
+            if self.v is None:
+                self.v = tf.Variable(x * 0.0)
+            self.v.assign_add(x)
+            return self.v.read_value()
+
+    lazy = Lazy()
+    return lazy.run, each(f64(1.0), f64(2.0)), lambda: lazy.v
+
+
+@program("prints_effects", graph=True)
+def tensor_array() -> World:
+    def fn(n):
+        squares = tf.TensorArray(tf.int32, size=0, dynamic_size=True)
+        for i in tf.range(n):
+            squares = squares.write(i, i * i)
+        return squares.stack()
+    return fn, each(i32(3), i32(1))
+
+
+@program("prints_effects")
+def python_random_numbers() -> World:
+    def fn(x):
+        return x * random.random(), random.randint(1, 6)
+    return fn, each(f32(1.0), f32(1.0), f32(1.0))
+
+
+@program("prints_effects", graph=True)
+def stateless_random_operations() -> World:
+    def fn(seed):
+        x = tf.random.stateless_uniform([2], seed)
+        if x[0] > 0.5:
+            return x, "high"
+        return x, "low"
+    return fn, each(i32([1, 2]), i32([3, 4]), i32([5, 6]))
