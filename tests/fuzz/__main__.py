@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from tests.fuzz.shrinking import shrink
 from tests.fuzz.workers import Worker
 
 SHOWN_REASONS = 25
+SHRUNK_PER_KIND = 2    # what differs in the same way as two programs before is left as it is
 
 
 @dataclass
@@ -41,7 +43,13 @@ class Tally:
             self.counts["in the graph"] += 1
         self.counts["no fallback"] += not outcome.fallbacks
         self.kinds.update(outcome.kinds)
-        self.reasons.update(f"{code} {reason.splitlines()[0][:90]}" for code, reason in outcome.fallbacks)
+        self.reasons.update({f"{code} {_general(reason)}" for code, reason in outcome.fallbacks})
+
+
+def _general(reason: str) -> str:
+    """A reason without the names and numbers of the program that had it."""
+    first = reason.splitlines()[0] if reason else ""
+    return re.sub(r"'[^']*'?|0x[0-9a-f]+|\d+", "..", first)[:80]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             program = write_program(f"{options.seed}:{number}")
             outcome = worker.run(program)
-            if outcome.differences and options.shrink:
+            if options.shrink and any(tally.kinds[kind] < SHRUNK_PER_KIND for kind in outcome.kinds):
                 program, outcome = shrink(program, outcome, worker.run)
             return program, outcome
         finally:

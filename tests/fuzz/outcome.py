@@ -22,6 +22,8 @@ class Outcome:
 
 def kind_of(difference: Difference) -> str:
     """A difference without its particulars: two programs that part in the same way have the same kind."""
+    if difference.aspect == "internal error":
+        return f"internal {difference.place}"
     if difference.aspect != "exception":
         return difference.aspect
     sides = [re.match(r"[\w.]+", text) for text in (difference.eager, difference.other)]

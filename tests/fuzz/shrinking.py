@@ -58,8 +58,12 @@ def _tried(program: Program | None, before: Outcome, run: Run) -> tuple[Program,
     return (program, outcome) if outcome.kinds & before.kinds else None
 
 
-def _nodes(tree: ast.AST) -> list[ast.AST]:
-    return list(ast.walk(tree))
+def _nodes(tree: ast.Module) -> list[ast.AST]:
+    """All nodes but those of ``make``, which has to stay what it is."""
+    nodes: list[ast.AST] = [tree]
+    for node in nodes:
+        nodes += [child for child in ast.iter_child_nodes(node) if getattr(child, "name", "") != "make"]
+    return nodes
 
 
 def _fewer_calls(tree: ast.Module) -> Iterator[Edit]:
