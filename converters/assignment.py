@@ -2,22 +2,27 @@
 
     a, *b = xs      -->   _parts_1 = rt.unpack(xs, 2, 1); a = _parts_1[0]; b = _parts_1[1]
     self.n += 1     -->   _owner_1 = self; rt.set_attribute(_owner_1, 'n', rt.in_place('+', rt.get_attribute(_owner_1, 'n'), 1))
-    (y := f(x))     -->   bind_y(rt.call(f, x)), with  def bind_y(value): nonlocal y; y = value; return value
+    (y := f(x))     -->   bind_y(rt.call(f, x)), with  def bind_y(given__): nonlocal y; y = given__; return given__
 """
 from __future__ import annotations
 
+import operator as python
 from typing import Any
 
 import gast
 
+from imp2tf import containers
 from imp2tf.alternatives import over, raise_error
+from imp2tf.arithmetic import run_operation
 from imp2tf.attributes import delete_attribute
-from imp2tf.containers import delete_item, new_list
-from imp2tf.errors import ForeignCall, fall_back
-from imp2tf.namespace import operator
-from imp2tf.quote import quote, quote_expr
+from imp2tf.calls import call
+from imp2tf.containers import new_list
+from imp2tf.errors import ForeignCall, NeedsValue, fall_back
+from imp2tf.heap import is_container, is_user_function
 from imp2tf.iteration import drained
+from imp2tf.namespace import operator
 from imp2tf.operations import in_place
+from imp2tf.quote import GIVEN, quote, quote_expr
 from imp2tf.rewrite import Converter
 from imp2tf.targets import assign, constant
 from imp2tf.values import Union
@@ -69,9 +74,9 @@ class Walrus(Converter, lowers=(gast.NamedExpr,)):
 
     def lower(self, node: gast.NamedExpr) -> gast.expr:
         bind, text = self.rw.fresh("bind"), node.target.id
-        body = [*assign(self.rw, node.target, quote_expr("value", node)), *quote("return value", node)]
+        body = [*assign(self.rw, node.target, quote_expr(GIVEN, node)), *quote(f"return {GIVEN}", node)]
         changes = [text] if self.rw.kind_of(text) == "local" else []
-        self.rw.frame.before.append(self.rw.function_of(bind, body, changes, node, ["value"]))
+        self.rw.frame.before.append(self.rw.function_of(bind, body, changes, node, [GIVEN]))
         return quote_expr("bind(value)", node, bind=bind, value=self.rw.visit(node.value))
 
 
@@ -102,7 +107,7 @@ def unpack(value: Any, count: int, star: int | None) -> Any:
         return over(value, lambda one: tuple(unpack(one, count, star)))
     items = drained(value)
     if items is None:
-        return _unpack_unknown(value, count, star)
+        return fall_back(NeedsValue, f"unpacking a {type(value).__name__} of run-time length")
     least = count - (star is not None)
     if len(items) < least:
         wanted = f"at least {least}" if star is not None else str(count)
@@ -123,11 +128,18 @@ def _too_many(count: int, items: list[Any]) -> ValueError:
     raise AssertionError("unreachable")
 
 
-def _unpack_unknown(value: Any, count: int, star: int | None) -> Any:
-    del count, star
-    return fall_back(ForeignCall, f"unpacking a {type(value).__name__} of run-time length")
-
-
 operator(in_place)
 operator(delete_attribute)
-operator(delete_item)
+@operator
+def delete_item(owner: Any, key: Any) -> None:
+    """``del owner[key]``."""
+    if isinstance(owner, Union):
+        over(owner, lambda one: delete_item(one, key))
+    elif is_container(owner):
+        containers.delete_item(owner, key)
+    elif is_user_function(getattr(type(owner), "__delitem__", None)):
+        call(type(owner).__delitem__, owner, key)
+    elif hasattr(type(owner), "__delitem__"):
+        fall_back(ForeignCall, f"an element of a {type(owner).__name__} is deleted")
+    else:
+        run_operation(python.delitem, owner, key)

@@ -14,18 +14,28 @@ from imp2tf import attributes
 from imp2tf.alternatives import over, raise_error, truth
 from imp2tf.arithmetic import as_number, run_operation
 from imp2tf.calls import call, replace_call
-from imp2tf.containers import container_length, new, new_list, static
+from imp2tf.containers import append, container_length, new, new_list, static
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.foreign import numpy_value
 from imp2tf.heap import contents, is_container, is_user_function
 from imp2tf.iteration import (
-    Cursor, EnumerateCursor, GeneratorValue, MapCursor, RunRange, ZipCursor, cursor_of, drained, reversed_cursor,
+    Cursor,
+    EnumerateCursor,
+    GeneratorValue,
+    MapCursor,
+    RunRange,
+    StaticCursor,
+    ZipCursor,
+    cursor_of,
+    drained,
+    reversed_cursor,
 )
+from imp2tf.loops import run_for
 from imp2tf.operations import binary_operation, compare_operation, truth_as_number, truth_of
-from imp2tf.region import select, stop_if
+from imp2tf.region import NO_STATE, Box, State, select, stop_if
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.user_iterators import user_cursor
-from imp2tf.values import NUMBER_TYPES, SKIP, Deferred, Growable, PyNumber, Union, is_runtime, number_kind
+from imp2tf.values import NUMBER_TYPES, SKIP, Deferred, PyNumber, Union, is_runtime, number_kind
 
 MISSING = object()
 
@@ -58,7 +68,7 @@ def _scalar_number(value: tf.Tensor) -> PyNumber:
         return PyNumber("float", tf.cast(value, tf.float64))
     if value.dtype.is_integer:
         return PyNumber("int", tf.cast(value, tf.int64))
-    return fall_back(NeedsValue, f"a Python number of a {value.dtype.name} tensor")  # type: ignore[no-any-return]
+    return fall_back(NeedsValue, f"a Python number of a {value.dtype.name} tensor")
 
 
 def _convert_number(kind: str, value: PyNumber) -> PyNumber:
@@ -287,10 +297,15 @@ def known_items(value: Any, what: str) -> list[Any]:
     user = user_cursor(value)
     items = drained(user if user is not None else value)
     if items is None:
-        return fall_back(NeedsValue, f"{what} of a run-time length")  # type: ignore[no-any-return]
+        return fall_back(NeedsValue, f"{what} of a run-time length")
     if any(isinstance(item, Union) and any(one is SKIP for one in item.alternatives) for item in items):
-        return fall_back(NeedsValue, f"{what} of items chosen at run time")  # type: ignore[no-any-return]
+        return fall_back(NeedsValue, f"{what} of items chosen at run time")
     return [item for item in items if item is not SKIP]
+
+
+def each(value: Any, visit: Any, state: State = NO_STATE) -> None:
+    """Visit all items, of whatever number."""
+    run_for(cursor(value), visit, None, state, None, visit.__code__)
 
 
 @replace_call(list)
@@ -300,7 +315,12 @@ def list_(value: Any = ()) -> Any:
         return Deferred(list, (value,))
     if isinstance(value, list):
         return new_list(contents(value))
-    return new_list(known_items(value, "list()"))
+    items = drained(value) if not isinstance(value, (GeneratorValue, Cursor)) else None
+    if items is not None:
+        return new_list(items)
+    made: list[Any] = new([])
+    each(value, lambda item: append(made, item))
+    return made
 
 
 @replace_call(tuple)
@@ -342,7 +362,7 @@ def sorted_(iterable: Any, *, key: Any = None, reverse: Any = False) -> Any:
 def _sorted_at_run_time(items: list[Any], keys: list[Any], reverse: Any) -> list[Any]:
     pairs = _number_keys(keys)
     if pairs is None or not isinstance(reverse, bool):
-        return fall_back(NeedsValue, "sorted() by keys that are no numbers")  # type: ignore[no-any-return]
+        return fall_back(NeedsValue, "sorted() by keys that are no numbers")
     order = tf.argsort(pairs, stable=True, direction="DESCENDING" if reverse else "ASCENDING")
     return [_pick(items, order[place]) for place in range(len(items))]
 
@@ -426,12 +446,14 @@ def _next_element(iterator: Any, default: tuple[Any, ...]) -> Any:
 @replace_call(sum)
 def sum_(iterable: Any, start: Any = 0) -> Any:
     """``sum(...)``."""
-    if isinstance(iterable, list) and isinstance(contents(iterable), Growable):
-        return fall_back(NeedsValue, "sum() of a list of run-time length")
-    total = start
-    for item in known_items(iterable, "sum()"):
-        total = binary_operation("+", total, item)
-    return total
+    total = Box(start)
+
+    def add(item: Any) -> None:
+        total.value = binary_operation("+", total.value, item)
+
+    items = drained(iterable) if not isinstance(iterable, (GeneratorValue, Cursor)) else None
+    each(iterable if items is None else StaticCursor(items), add, NO_STATE.plus(total))
+    return total.value
 
 
 def _extreme(op: str, args: tuple[Any, ...], key: Any, default: Any) -> Any:
@@ -465,9 +487,9 @@ def max_(*args: Any, key: Any = None, default: Any = MISSING) -> Any:
 
 def _first_that(value: Any, wanted: bool) -> Any:
     """Whether an item's truth is `wanted`; items after the first such are not computed."""
-    if isinstance(value, GeneratorValue):
-        items = drained(value.iterable)
-        step = value.step
+    if isinstance(value, (GeneratorValue, MapCursor)):
+        items = drained(value.iterable if isinstance(value, GeneratorValue) else value.cursor)
+        step: Any = value.step if isinstance(value, GeneratorValue) else value.function
     else:
         items, step = drained(value), None
     if items is None:
@@ -476,7 +498,7 @@ def _first_that(value: Any, wanted: bool) -> Any:
     def at(index: int) -> Any:
         if index == len(items):
             return not wanted
-        item = items[index] if step is None else call(step, items[index])
+        item = items[index] if step is None else step(items[index])
         if item is SKIP:
             return at(index + 1)
         holds = truth_of(item)

@@ -1,8 +1,8 @@
 """Comprehensions become loops in a function of their own; generator expressions stay lazy.
 
-    [f(v) for v in xs if c]   -->   def _comp_1(iterable):
+    [f(v) for v in xs if c]   -->   def _comp_1(given__):
                                         _items_2 = []
-                                        for v in iterable:            (lowered like any loop)
+                                        for v in given__:             (lowered like any loop)
                                             if c: rt.append(_items_2, f(v))
                                         return _items_2
                                     _comp_1(xs)
@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import gast
+import tensorflow as tf
 
 from imp2tf import containers
 from imp2tf.analysis.scopes import scopes
@@ -23,9 +24,12 @@ from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.heap import contents
 from imp2tf.iteration import GeneratorValue
 from imp2tf.namespace import operator, rt
-from imp2tf.quote import RUNTIME, located, name, quote, quote_expr
+from imp2tf.quote import GIVEN, RUNTIME, located, name, quote, quote_expr
 from imp2tf.rewrite import Converter
+from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import SKIP, Deferred, Growable, Union, is_runtime
+
+MAX_UNROLLED = 64
 
 
 class Comprehensions(Converter, lowers=(gast.ListComp, gast.SetComp, gast.DictComp)):
@@ -43,29 +47,29 @@ class Comprehensions(Converter, lowers=(gast.ListComp, gast.SetComp, gast.DictCo
         loops = self._loops(node.generators, quote(add, node, held=held, **parts))
         definition = nested(self.rw, function, [*start, *loops, *quote(f"return {end}", node, held=held)], node)
         self.rw.frame.before.append(definition)
-        return quote_expr("function(iterable)", node, function=function, iterable=self.rw.visit(node.generators[0].iter))
+        return quote_expr("function(rt.unrolled(iterable))", node, function=function, iterable=self.rw.visit(node.generators[0].iter))
 
     def _loops(self, generators: list[Any], add: list[gast.stmt]) -> list[gast.stmt]:
         """The loops and conditions around the innermost statement, as plain syntax."""
         body = add
         for place, generator in reversed(list(enumerate(generators))):
             for test in reversed(generator.ifs):
-                body = [located(gast.If(test, body, []), test)]  # type: ignore[list-item]
-            iterable = name("iterable", generator.iter) if place == 0 else generator.iter
-            body = [located(gast.For(generator.target, iterable, body, [], None), generator.iter)]  # type: ignore[list-item]
+                body = [located(gast.If(test, body, []), test)]
+            iterable = name(GIVEN, generator.iter) if place == 0 else generator.iter
+            body = [located(gast.For(generator.target, iterable, body, [], None), generator.iter)]
         return body
 
 
 def nested(rw: Any, function: str, body: list[gast.stmt], at: gast.AST) -> gast.FunctionDef:
     """A generated function with plain statements in it, lowered with a scope of its own."""
-    args = gast.arguments([gast.Name("iterable", gast.Param(), None, None)], [], None, [], [], None, [])
+    args = gast.arguments([gast.Name(GIVEN, gast.Param(), None, None)], [], None, [], [], None, [])
     definition = located(gast.FunctionDef(function, args, body, [], None, None, []), at)
     walrus = {one.target.id for one in gast.walk(definition) if isinstance(one, gast.NamedExpr)}
     outer = sorted(one for one in walrus if rw.kind_of(one) == "local")
     if outer:
         definition.body.insert(0, located(gast.Nonlocal(outer), at))
     rw.scopes = {**rw.scopes, **scopes(definition)}
-    return rw.function(definition)  # type: ignore[no-any-return]
+    return rw.function(definition)
 
 
 class GeneratorExpressions(Converter, lowers=(gast.GeneratorExp,)):
@@ -73,17 +77,17 @@ class GeneratorExpressions(Converter, lowers=(gast.GeneratorExp,)):
 
     def lower(self, node: gast.GeneratorExp) -> gast.expr:
         if len(node.generators) > 1:
-            return self.rw.visit(gast.copy_location(gast.ListComp(node.elt, node.generators), node))  # type: ignore[no-any-return]
+            return self.rw.visit(gast.copy_location(gast.ListComp(node.elt, node.generators), node))
         (generator,) = node.generators
         step = self.rw.fresh("comp")
         value: gast.expr = node.elt
         for test in reversed(generator.ifs):
             value = gast.copy_location(gast.IfExp(test, value, quote_expr(f"{RUNTIME}.skipped()", node)), node)
         body = [
-            located(gast.Assign([generator.target], name("iterable", node)), node),
+            located(gast.Assign([generator.target], name(GIVEN, node)), node),
             located(gast.Return(value), node),
         ]
-        self.rw.frame.before.append(nested(self.rw, step, body, node))  # type: ignore[arg-type]
+        self.rw.frame.before.append(nested(self.rw, step, body, node))
         return quote_expr("rt.generator(iterable, step)", node, iterable=self.rw.visit(generator.iter), step=step)
 
 
@@ -91,6 +95,14 @@ class GeneratorExpressions(Converter, lowers=(gast.GeneratorExp,)):
 def generator(iterable: Any, step: Callable[[Any], Any]) -> GeneratorValue:
     """A generator expression."""
     return GeneratorValue(iterable, step)
+
+
+@operator
+def unrolled(iterable: Any) -> Any:
+    """A short tensor of known length is taken apart, so that the comprehension's length is known while tracing."""
+    if is_symbolic_tensor(iterable) and iterable.shape.rank and (iterable.shape[0] or MAX_UNROLLED + 1) <= MAX_UNROLLED:
+        return tuple(tf.unstack(iterable))
+    return iterable
 
 
 @operator
@@ -112,8 +124,12 @@ def dict_of(held: list[Any]) -> Any:
     if isinstance(found, (Growable, Union)):
         fall_back(NeedsValue, "a dict comprehension of run-time length")
     if any(is_runtime(key) for key, _ in found):
-        return Deferred(dict, (list(found),))
+        return Deferred(_dict_of, [part for pair in found for part in pair])
     return containers.new(dict(found))
+
+
+def _dict_of(*parts: Any) -> dict[Any, Any]:
+    return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 @operator

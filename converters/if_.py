@@ -2,7 +2,7 @@
 
     if x > 0:            def _then_1(): nonlocal y; y = x
         y = x      -->   def _else_2(): nonlocal y; y = 0
-    else:                def _set_3(values): nonlocal y; (y,) = values
+    else:                def _set_3(given__): nonlocal y; (y,) = given__
         y = 0            rt.if_(x > 0, _then_1, _else_2, rt.state(lambda: (y,), _set_3))
 
 Both branches are traced once; what they leave is joined (`imp2tf.join`), so None, unbound names, other shapes, dtypes and
@@ -15,12 +15,12 @@ from typing import Any
 
 import gast
 
+from imp2tf.analysis.scopes import bound_names
 from imp2tf.namespace import operator, rt
 from imp2tf.operations import truth_of
 from imp2tf.quote import quote
 from imp2tf.region import NO_STATE, State, cond
 from imp2tf.rewrite import Converter
-from imp2tf.analysis.scopes import bound_names
 
 rt.state = State
 rt.no_state = NO_STATE

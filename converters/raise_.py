@@ -23,7 +23,7 @@ from imp2tf.quote import quote, quote_expr
 from imp2tf.region import NO_STATE, cond
 from imp2tf.rewrite import Converter
 from imp2tf.targets import constant
-from imp2tf.try_state import exception_instance, on_its_way
+from imp2tf.try_state import exception_instance, frames_of, on_its_way
 from imp2tf.values import Union
 
 
@@ -48,7 +48,7 @@ class Asserts(Converter, lowers=(gast.Assert,)):
             error.args = [node.msg] if node.msg is not None else []
             failed = gast.UnaryOp(gast.Not(), node.test)
             test = gast.If(gast.copy_location(failed, node), [gast.copy_location(gast.Raise(error, None), node)], [])
-            return self.rw.statement(gast.copy_location(test, node))  # type: ignore[no-any-return]
+            return self.rw.statement(gast.copy_location(test, node))
         message = self.rw.delayed(node.msg) if node.msg is not None else constant(None)
         return quote("rt.assert_(test, message)", node, test=self.rw.visit(node.test), message=message)
 
@@ -59,7 +59,10 @@ def raise_(error: Any) -> None:
     if isinstance(error, Union):
         over(error, raise_)
         return
-    raise ProgramRaise(exception_instance(error))
+    instance = exception_instance(error)
+    raised_again = ProgramRaise(instance, fresh=False)
+    raised_again.frames = list(frames_of(instance).lines)
+    raise raised_again
 
 
 @operator

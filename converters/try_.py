@@ -21,12 +21,12 @@ from imp2tf.errors import RaisesUnderTry, fall_back
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.exits import NONE, RAISE, exit_code, none_under_way
 from imp2tf.namespace import operator, rt
-from imp2tf.quote import quote, quote_expr
+from imp2tf.quote import GIVEN, quote, quote_expr
 from imp2tf.region import State, cond, select
 from imp2tf.rewrite import Block, Converter
 from imp2tf.session import current
 from imp2tf.targets import assign
-from imp2tf.try_state import OnItsWay, on_its_way, raise_record
+from imp2tf.try_state import OnItsWay, on_its_way, raise_record, split_records
 from imp2tf.values import DEAD, PyNumber, Union
 
 Handler = tuple[Callable[[], Any], Callable[[Any], None]]
@@ -42,7 +42,7 @@ class Tries(Converter, lowers=(gast.Try,)):
         self.rw.frame.tries += 1
         body = self.rw.closure("try", stmts)
         self.rw.frame.tries -= 1
-        return body  # type: ignore[no-any-return]
+        return body
 
     def _finally(self, node: gast.Try) -> list[gast.stmt]:
         stmts = node.body
@@ -75,13 +75,13 @@ class Tries(Converter, lowers=(gast.Try,)):
         put: list[gast.stmt] = []
         if handler.name is not None:
             target = handler.name if isinstance(handler.name, gast.Name) else gast.Name(handler.name, gast.Store(), None, None)
-            put = assign(self.rw, target, quote_expr("error", handler))
+            put = assign(self.rw, target, quote_expr(GIVEN, handler))
             names = [target.id] if self.rw.kind_of(target.id) == "local" else []
-        block = self.rw.closure("except", handler.body, ["error"], names)
+        block = self.rw.closure("except", handler.body, [GIVEN], names)
         definition = block.definition
         first = 1 if isinstance(definition.body[0], gast.Nonlocal) else 0
         definition.body[first:first] = put
-        return block  # type: ignore[no-any-return]
+        return block
 
 
 # ------------------------------------------------------------------------------------------------ run time
@@ -144,21 +144,15 @@ def _handle(handlers: Sequence[Handler], state: State) -> None:
         if not isinstance(exit_code(state), PyNumber):
             raise_record(state.get()[1])
         return
-    record = _record(state.get()[1])
+    record, _ = split_records(state.get()[1])
+    if record is None:
+        return
     (kind, handler), others = handlers[0], handlers[1:]
     matches = _matches(record, kind())
     if isinstance(matches, bool):
         _run_handler(handler, record, state) if matches else _handle(others, state)
     else:
         cond(matches, lambda: _run_handler(handler, record, state), lambda: _handle(others, state), state)
-
-
-def _record(result: Any) -> Any:
-    """The exceptions among what may be on its way."""
-    if not isinstance(result, Union):
-        return result
-    records = [one for one in result.alternatives if isinstance(one, OnItsWay)]
-    return records[0] if len(records) == 1 else result
 
 
 def _matches(record: Any, kind: Any) -> Any:
@@ -185,7 +179,7 @@ def _run_handler(handler: Callable[[Any], None], record: Any, state: State) -> N
     if isinstance(record, Union):
         fall_back(RaisesUnderTry, "a handler sees one of several exceptions")
     set_exit(state, NONE, DEAD)
-    session.caught.append(record.error)
+    session.caught.append(record)
     try:
         handler(record.error)
     finally:
@@ -198,7 +192,7 @@ def caught() -> Any:
     stack = current().caught
     if not stack:
         raise ProgramRaise(RuntimeError("No active exception to reraise"))
-    return stack[-1]
+    return stack[-1].error
 
 
 @operator

@@ -1,8 +1,8 @@
 """``while`` on a tensor becomes a loop of the graph.
 
     while x > 1:         def _body_1(): nonlocal x; x = x / 2
-        x = x / 2  -->   def _set_2(values): nonlocal x; (x,) = values
-                         rt.while_(lambda: x > 1, _body_1, None, rt.state(lambda: (x,), _set_2), exits=False)
+        x = x / 2  -->   def _set_2(given__): nonlocal x; (x,) = given__
+                         rt.while_(lambda: x > 1, _body_1, None, rt.state(lambda: (x,), _set_2), None)
 
 No shape invariants and no names to define beforehand: the state is widened until the body keeps it (`imp2tf.region.loop`).
 """
@@ -27,26 +27,25 @@ class WhileLoops(Converter, lowers=(gast.While,)):
     """``while`` and its ``else``."""
 
     def lower(self, node: gast.While) -> list[gast.stmt]:
-        exits = any(self.rw.may_leave(stmt) for stmt in node.body) or self.rw.may_leave(node)
+        exits = self.rw.loop_exits(node)
         walrus = [one for one in bound_names([node.test]) if self.rw.kind_of(one) == "local"]
         test = self.rw.delayed(node.test)
         body = self.rw.closure("body", node.body)
         blocks = [body]
         setup = [body.definition]
-        orelse = quote_none = constant(None)
+        orelse = constant(None)
         if node.orelse:
             block = self.rw.closure("else", node.orelse)
             blocks.append(block)
             setup.append(block.definition)
             orelse = block.name
-        state = self.rw.state(blocks, node, self.rw.carried(node, blocks, walrus), exits=exits)
-        del quote_none
+        state = self.rw.state(blocks, node, self.rw.carried(node, blocks, walrus), exits=exits is not None)
         call = quote("rt.while_(test, body, orelse, state, exits)", node, test=test, body=body.name, orelse=orelse, state=state.expr,
                      exits=constant(exits))
         return [*setup, *state.setup, *call]
 
 
 @operator
-def while_(test: Callable[[], Any], body: Callable[[], None], orelse: Callable[[], None] | None, state: State, exits: bool) -> None:
+def while_(test: Callable[[], Any], body: Callable[[], None], orelse: Callable[[], None] | None, state: State, exits: str | None) -> None:
     """Run `body` while `test` holds."""
     run_loop(LoopParts(lambda: truth_of(test()), body, orelse, state, exits, body.__code__))

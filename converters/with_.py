@@ -13,6 +13,7 @@ from typing import Any
 import gast
 import tensorflow as tf
 
+from imp2tf.alternatives import over
 from imp2tf.calls import call
 from imp2tf.errors import ForeignCall, RaisesUnderTry, fall_back
 from imp2tf.exceptions import ProgramRaise
@@ -21,12 +22,12 @@ from imp2tf.heap import is_user_function
 from imp2tf.namespace import operator
 from imp2tf.operations import truth_of
 from imp2tf.purity import is_tensorflow
-from imp2tf.quote import quote, quote_expr
+from imp2tf.quote import GIVEN, quote, quote_expr
 from imp2tf.region import State, cond, scope
 from imp2tf.rewrite import Converter
 from imp2tf.session import current
 from imp2tf.targets import assign, constant, target_names
-from imp2tf.try_state import OnItsWay, on_its_way, raise_record
+from imp2tf.try_state import on_its_way, raise_record, split_records
 from imp2tf.values import DEAD, PyNumber, Union
 
 Block = Callable[[], None]
@@ -45,8 +46,8 @@ class Withs(Converter, lowers=(gast.With,)):
         if item.optional_vars is not None:
             text = self.rw.fresh("target")
             names = [one for one in target_names(item.optional_vars) if self.rw.kind_of(one) == "local"]
-            put = assign(self.rw, item.optional_vars, quote_expr("item", item.optional_vars))
-            setup.append(self.rw.function_of(text, put, names, item.optional_vars, ["item"]))
+            put = assign(self.rw, item.optional_vars, quote_expr(GIVEN, item.optional_vars))
+            setup.append(self.rw.function_of(text, put, names, item.optional_vars, [GIVEN]))
             target = gast.Name(text, gast.Load(), None, None)
         self.rw.frame.tries += 1
         body = self.rw.closure("with", body_stmts, extra=names)
@@ -104,12 +105,21 @@ def _leave(manager: Any) -> None:
     call(type(manager).__exit__, manager, None, None, None)
 
 
+def _told(manager: Any, error: Any) -> Any:
+    """What ``__exit__`` answers to an exception."""
+    if isinstance(error, Union):
+        return over(error, lambda one: _told(manager, one))
+    return call(type(manager).__exit__, manager, type(error), error, None)
+
+
 def _leave_raising(manager: Any, state: State) -> None:
     """Tell the manager of the exception; it may swallow it."""
-    record = state.get()[1]
+    record, _ = split_records(state.get()[1])
+    if record is None:
+        return _leave(manager)
     if isinstance(record, Union):
-        record = next(one for one in record.alternatives if isinstance(one, OnItsWay))
-    swallowed = truth_of(call(type(manager).__exit__, manager, type(record.error), record.error, None))
+        fall_back(RaisesUnderTry, "a manager sees one of several exceptions")
+    swallowed = truth_of(_told(manager, record.error))
 
     def swallow() -> None:
         state.set((NONE, DEAD, *state.get()[2:]))

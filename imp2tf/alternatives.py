@@ -8,8 +8,8 @@ import tensorflow as tf
 
 from imp2tf.errors import LostValue, NeedsValue, fall_back
 from imp2tf.exceptions import ProgramRaise
-from imp2tf.heap import contents, is_container
 from imp2tf.growable import growable_length
+from imp2tf.heap import contents, is_container
 from imp2tf.region import select, stop_if
 from imp2tf.session import active
 from imp2tf.tf_compat import is_symbolic_tensor
@@ -90,12 +90,12 @@ def truth(value: Any) -> Any:
 
 
 def _tensor_truth(value: tf.Tensor) -> tf.Tensor:
-    if value.dtype == tf.string:
-        fall_back(NeedsValue, "the truth of a string tensor is needed")
     if value.shape.rank != 0:
         if value.shape.num_elements() != 1:
             fall_back(NeedsValue, "the truth of a tensor with several elements is needed")
         value = tf.reshape(value, [])
+    if value.dtype == tf.string:
+        return tf.greater(tf.strings.length(value), 0)
     return value if value.dtype == tf.bool else tf.not_equal(value, tf.zeros([], value.dtype))
 
 

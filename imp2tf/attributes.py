@@ -11,9 +11,9 @@ import tensorflow as tf
 from imp2tf.alternatives import over, raise_error, stripped
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call
-from imp2tf.containers import ContainerMethod
+from imp2tf.containers import ContainerMethod, static
 from imp2tf.errors import ForeignCall, LostValue, NeedsValue, fall_back
-from imp2tf.foreign import method_of_deferred, numpy_value
+from imp2tf.foreign import method_of_deferred
 from imp2tf.heap import is_container, is_user_function, view
 from imp2tf.places import Attribute
 from imp2tf.session import active, current
@@ -80,7 +80,7 @@ def _of_number(owner: PyNumber, name: str) -> Any:
 
 def _of_tensor(owner: tf.Tensor, name: str, default: Any) -> Any:
     if name == "numpy" and is_symbolic_tensor(owner):
-        return functools.partial(Deferred, numpy_value, (owner,))
+        return Deferred(getattr, (owner, "numpy"))
     if name == "shape" and not owner.shape.is_fully_defined():
         fall_back(NeedsValue, "the static shape of a tensor whose shape only the run knows")
     if name in ("op", "graph", "name", "device", "ref", "cpu", "gpu", "backing_device") and is_symbolic_tensor(owner):
@@ -111,9 +111,16 @@ def _class_attribute(cls: type, name: str) -> tuple[type, Any] | None:
 
 def _of_object(owner: Any, name: str, default: Any) -> Any:
     cls, found = type(owner), _class_attribute(type(owner), name)
+    session = current()
+    if not session.is_born(owner):
+        session.guard(session.source_of(owner), "type", cls)
     hook = _class_attribute(cls, "__getattribute__")
     if hook is not None and is_user_function(hook[1]):
         return call(hook[1], owner, name)
+    if name == "__dict__":
+        return FieldsOf(owner)
+    if isinstance(owner, FieldsOf):
+        return getattr(owner, name) if name in ("get", "update") else fall_back(ForeignCall, f"__dict__.{name}")
     if found is not None:
         if isinstance(found[1], property):
             return call(found[1].fget, owner)
@@ -252,7 +259,7 @@ def _refuses_attributes(owner: Any, found: tuple[type, Any] | None) -> bool:
     if found is not None and hasattr(type(found[1]), "__set__"):
         return not isinstance(found[1], types.MemberDescriptorType)
     frozen = getattr(type(owner), "__dataclass_params__", None)
-    return not hasattr(owner, "__dict__") and found is None or bool(frozen is not None and frozen.frozen)
+    return (not hasattr(owner, "__dict__") and found is None) or bool(frozen is not None and frozen.frozen)
 
 
 def _refused(owner: Any, name: str, value: Any) -> None:
@@ -285,3 +292,29 @@ def _deletion_error(owner: Any, name: str) -> AttributeError:
     return AttributeError(name)
 
 
+
+
+class FieldsOf:
+    """``owner.__dict__``: the attributes that an object holds itself, read and written as such."""
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+
+    def update(self, *others: Any, **fields: Any) -> None:
+        """``owner.__dict__.update(...)``."""
+        for other in others:
+            fields = {**static(other, "__dict__.update"), **fields}
+        for name, value in fields.items():
+            current().write(Attribute(self.owner, name), value)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """``owner.__dict__.get(name, default)``."""
+        value = view(Attribute(self.owner, name))
+        return default if value is UNBOUND else value
+
+    def __getitem__(self, name: str) -> Any:
+        value = self.get(name, UNBOUND)
+        return raise_error(KeyError(name)) if value is UNBOUND else value
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        current().write(Attribute(self.owner, name), value)

@@ -7,16 +7,22 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
+import time
 import types
 from collections.abc import Callable
 from typing import Any
 
+import tensorflow as tf
+
 from imp2tf import conversion, foreign
 from imp2tf.alternatives import over
 from imp2tf.containers import ContainerMethod, container_method
-from imp2tf.errors import ForeignCall, SeveralKinds, UnsupportedSyntax, fall_back
+from imp2tf.errors import ForeignCall, NeedsValue, SeveralKinds, UnsupportedSyntax, fall_back
 from imp2tf.heap import is_user_function
-from imp2tf.session import active, current
+from imp2tf.places import Member
+from imp2tf.purity import has_plain_new
+from imp2tf.session import Session, active, current
 from imp2tf.values import Deferred, Sentinel, Union
 
 __all__ = ["Activation", "call", "converted_of", "invoke", "replace_call"]
@@ -77,13 +83,15 @@ def _call_object(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         return call(original, *args, **kwargs)
     if isinstance(function, functools.partial):
         return call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
+    if isinstance(function, types.MethodType) and type(function.__self__).__module__.startswith("imp2tf."):
+        return function(*args, **kwargs)  # an object of the trace that stands for one of Python's
     if isinstance(function, types.MethodType) and not _is_library_method(function):
         return call(function.__func__, function.__self__, *args, **kwargs)
     if isinstance(function, types.FunctionType) and (is_converted(function) or is_user_function(function)):
         return invoke(function, args, kwargs)
     if isinstance(function, type):
         return _construct(function, args, kwargs)
-    method = getattr(type(function), "__call__", None)
+    method = inspect.getattr_static(type(function), "__call__", None)
     if is_user_function(method):
         return call(method, function, *args, **kwargs)
     return _call_library(function, args, kwargs)
@@ -95,12 +103,12 @@ def _is_library_method(method: types.MethodType) -> bool:
 
 
 def _call_library(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    for place, value in enumerate(args):
-        if isinstance(value, Union):
-            return over(value, lambda one: call(function, *args[:place], one, *args[place + 1:], **kwargs))
-    for name, value in kwargs.items():
-        if isinstance(value, Union):
-            return over(value, lambda one: call(function, *args, **{**kwargs, name: one}))
+    place = next((i for i, value in enumerate(args) if isinstance(value, Union)), None)
+    if place is not None:
+        return over(args[place], lambda one: call(function, *args[:place], one, *args[place + 1:], **kwargs))
+    name = next((key for key, value in kwargs.items() if isinstance(value, Union)), None)
+    if name is not None:
+        return over(kwargs[name], lambda one: call(function, *args, **{**kwargs, name: one}))
     return foreign.call_foreign(function, args, kwargs, callback)
 
 
@@ -118,9 +126,13 @@ def converted_of(function: types.FunctionType) -> types.FunctionType:
 def invoke(function: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Trace a call of a user's function inline."""
     session = current()
+    if session.deadline is not None and time.monotonic() > session.deadline:
+        fall_back(NeedsValue, "a graph for tensors of any shape is much larger than one for this shape")
     nested = [one for one in session.activations if one.function.__code__ is function.__code__]
     if len({one.regions for one in nested}) > MAX_RECURSION_IN_REGIONS:
         fall_back(UnsupportedSyntax, f"{function.__name__} calls itself under a condition on a tensor")
+    if not session.is_born(function):
+        _guard_function(session, function)
     converted = converted_of(function)
     session.activations.append(Activation(function, session.regions))
     try:
@@ -129,17 +141,30 @@ def invoke(function: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str
         session.activations.pop()
 
 
+def _guard_function(session: Session, function: types.FunctionType) -> None:
+    """A function's code and defaults may be replaced between calls."""
+    source = session.source_of(function)
+    session.guard(Member(source, "__code__"), "identity", function.__code__)
+    session.guard(Member(source, "__defaults__"), "identity", function.__defaults__)
+    if function.__kwdefaults__:
+        session.guard(Member(source, "__kwdefaults__"), "equal_identity", dict(function.__kwdefaults__))
+
+
 def callback(function: Any) -> Any:
     """A user's function that library code is going to call while it traces: converted, and watched for effects."""
     code = function.__func__ if isinstance(function, types.MethodType) else function
     if not (is_user_function(code) or is_converted(code)):
         return function
 
+    graph = tf.compat.v1.get_default_graph()
+
     @functools.wraps(function)
     def traced(*args: Any, **kwargs: Any) -> Any:
         session = active()
         if session is None:
             return function(*args, **kwargs)
+        if tf.compat.v1.get_default_graph() is graph:
+            return foreign.lowered(call(function, *args, **kwargs))
         with session.log() as log:
             result = call(function, *args, **kwargs)
             if any(session.outlives(place) for place in log):
@@ -152,8 +177,8 @@ def callback(function: Any) -> Any:
 # ------------------------------------------------------------------------------------------------ classes
 def _construct(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     init = cls.__init__  # type: ignore[misc]
-    if cls.__new__ is object.__new__ and is_user_function(init) and type(cls) is type:
-        made = current().born(cls.__new__(cls))
+    if has_plain_new(cls) and is_user_function(init) and type(cls) is type:
+        made = current().born(object.__new__(cls))
         call(init, made, *args, **kwargs)
         return made
     if isinstance(cls, type) and issubclass(cls, BaseException) and is_user_function(init):

@@ -22,7 +22,7 @@ from imp2tf.join import describe, join, join_all
 from imp2tf.places import Contents, Tail
 from imp2tf.region import select, stop_if
 from imp2tf.session import NOT_STORED, current
-from imp2tf.snapshots import freeze
+from imp2tf.snapshots import freeze, seal
 from imp2tf.specs import Constant
 from imp2tf.values import Deferred, Growable, PyNumber, Union, is_runtime
 
@@ -48,7 +48,7 @@ def new_list(elements: Any) -> list[Any]:
         made: list[Any] = new([])
         set_contents(made, elements)
         return made
-    return new(list(elements))  # type: ignore[no-any-return]
+    return new(list(elements))
 
 
 def static(container: Any, action: str) -> Any:
@@ -266,7 +266,7 @@ def _growable_set(found: Growable, key: Any, value: Any) -> Growable:
         fall_back(ContentsError, "a slice of a list of run-time length is assigned")
     count = tf.cast(growable_length(found), tf.int64)
     position = tf.cast(_checked_position(key, count, "list assignment index out of range"), tf.int32)
-    frozen = freeze(value)
+    frozen = copied(value)
     if join(found.element, Constant(frozen)) != found.element:
         # the gradient of a replaced element has the shape of the new one
         fall_back(ContentsError, "an element of a list of run-time length is replaced by one of another kind or shape")
@@ -322,16 +322,23 @@ def append(owner: list[Any], value: Any) -> None:
 
 def _grown(found: Growable, value: Any) -> Growable:
     """`found` with one element more, of any kind."""
-    frozen = freeze(value)
+    frozen = copied(value)
     element = join(found.element, describe(frozen))
     if element != found.element:
         found = Growable(GrowableList(element).pack(found), element)
     return pushed(found, element.pack(frozen))
 
 
+def copied(value: Any) -> Any:
+    """A value frozen by its elements, to be put in a list of run-time length; its objects may not be changed any more."""
+    frozen = freeze(value, current().depth)
+    seal(frozen)
+    return frozen
+
+
 def grow(items: list[Any]) -> Growable:
     """A static list as a growable one."""
-    frozen = [freeze(item) for item in items]
+    frozen = [copied(item) for item in items]
     element = join_all([describe(item) for item in frozen])
     found = empty_growable(element)
     for item in frozen:
@@ -452,7 +459,7 @@ def _dict_method(owner: Any, found: dict[Any, Any], name: str, args: tuple[Any, 
 
 def _mapping(value: Any) -> dict[Any, Any]:
     if isinstance(value, dict):
-        return static(value, "dict.update")  # type: ignore[no-any-return]
+        return static(value, "dict.update")
     return dict(static(value, "dict.update") if is_container(value) else value)
 
 

@@ -5,11 +5,15 @@ import collections
 import dataclasses
 import inspect
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from imp2tf.errors import ConversionError, Fallback, Location, NeedsValue, RecompileLimit
+import tensorflow as tf
+
+from imp2tf.errors import ConversionError, Fallback, Location, RecompileLimit
 from imp2tf.guards import Miss, find_misses, relax
+from imp2tf.heap import contents
 from imp2tf.logs import log
 from imp2tf.options import Options
 from imp2tf.session import Relaxations
@@ -17,18 +21,26 @@ from imp2tf.trace import AlwaysRaises, Graph, trace_call
 
 __all__ = ["Dispatcher", "FallbackRecord", "Parameters"]
 
-MAX_SAME_FALLBACK = 2
-
 
 class Parameters:
     """Binds the arguments of a call to a flat list, one value per parameter."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = inspect.unwrap(getattr(function, "__func__", function))
+        self.defaults = self._defaults()
         self.signature = inspect.signature(function)
         parameters = list(self.signature.parameters.values())
         self.names = [one.name for one in parameters]
         self.kinds = [one.kind for one in parameters]
         self.simple = all(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in parameters)
+
+    def _defaults(self) -> tuple[Any, Any]:
+        return getattr(self.function, "__defaults__", None), getattr(self.function, "__kwdefaults__", None)
+
+    def are_stale(self) -> bool:
+        """Whether the function's defaults were replaced since."""
+        now = self._defaults()
+        return now[0] is not self.defaults[0] or now[1] is not self.defaults[1]
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
         """One value per parameter, defaults included. Raises TypeError as the call itself would."""
@@ -46,7 +58,7 @@ class Parameters:
             if kind is inspect.Parameter.VAR_POSITIONAL:
                 args.extend(value)
             elif kind is inspect.Parameter.VAR_KEYWORD:
-                kwargs.update(_lifted_mapping(value))
+                kwargs.update(contents(value))
             elif kind is inspect.Parameter.KEYWORD_ONLY:
                 kwargs[name] = value
             else:
@@ -54,10 +66,8 @@ class Parameters:
         return tuple(args), kwargs
 
 
-def _lifted_mapping(value: dict[str, Any]) -> dict[str, Any]:
-    from imp2tf.heap import contents
-
-    return contents(value)  # type: ignore[no-any-return]
+MAX_ALWAYS_RAISED = 16
+LEAST_BUDGET, BUDGET_FACTOR = 1.0, 8.0  # seconds, times the first trace: library code may unroll for unknown shapes
 
 
 @dataclasses.dataclass
@@ -95,6 +105,8 @@ class Dispatcher:
         self.counts: collections.Counter[str] = collections.Counter()
         self.fallbacks: dict[tuple[str, Location | None], FallbackRecord] = {}
         self.settled: FallbackRecord | None = None
+        self.last_failure: FallbackRecord | None = None
+        self.failures_in_a_row = 0
         self.misses: list[str] = []
 
     # -------------------------------------------------------------------------------------- calls
@@ -106,7 +118,12 @@ class Dispatcher:
             return self._python(args, kwargs, self.settled)
         if counts["calls"] <= self.options.profile_runs:
             return self._profiled(args, kwargs)
-        values = self.parameters.bind(args, kwargs)
+        if self.parameters.are_stale():
+            self.parameters = Parameters(self.function)
+        try:
+            values = self.parameters.bind(args, kwargs)
+        except TypeError:  # Python itself says what is wrong with the arguments
+            return self._profiled(args, kwargs)
         for graph in self.graphs:
             if graph.holds(values):
                 return self._run(graph, values, args, kwargs)
@@ -117,15 +134,24 @@ class Dispatcher:
         return self.function(*args, **kwargs)
 
     def _run(self, graph: Graph, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self.counts["graph_calls"] += 1
         before = graph.run.host_calls
         try:
-            return graph(values)
+            result = graph(values)
         except Fallback as fallback:
-            self.counts["graph_calls"] -= 1
-            return self._fall_back(fallback.error, args, kwargs)
+            failure: ConversionError | None = fallback.error
+        except tf.errors.OpError:
+            if graph.has_effects:
+                self.counts["graph_calls"] += 1
+                raise
+            failure = None
+        else:
+            self.counts["graph_calls"] += 1
+            return result
         finally:
             self.counts["host_calls"] += graph.run.host_calls - before
+        if failure is not None:
+            return self._fall_back(failure, args, kwargs)
+        return self._profiled(args, kwargs)  # an operation failed and nothing was done yet: let eager say it
 
     def _python(self, args: tuple[Any, ...], kwargs: dict[str, Any], record: FallbackRecord) -> Any:
         record.count += 1
@@ -139,33 +165,43 @@ class Dispatcher:
                 if graph.holds(values):
                     return self._run(graph, values, args, kwargs)
             self._learn(values)
-            if self.counts["attempts"] >= self.options.recompile_limit:
-                limit = RecompileLimit(f"traced {self.counts['attempts']} times; {self._last_miss()}")
-                return self._fall_back(limit, args, kwargs, settle=False)
-            try:
-                found = self._trace(values)
-            except AlwaysRaises:
-                self.counts["eager_calls"] += 1
-                return self.function(*args, **kwargs)
-            except Fallback as fallback:
-                return self._fall_back(fallback.error, args, kwargs, cause=fallback.__cause__)
-        return self._run(found, values, args, kwargs)
+            traced, failure = self._attempt(values)
+        if traced is None:
+            return self._fall_back(failure, args, kwargs) if failure is not None else self._profiled(args, kwargs)
+        return self._run(traced, values, args, kwargs)
+
+    def _attempt(self, values: Sequence[Any]) -> tuple[Graph | None, ConversionError | None]:
+        """A new graph, or why there is none; neither where the program raises whatever the tensors are."""
+        if len(self.graphs) >= self.options.recompile_limit or self.counts["always_raised"] >= MAX_ALWAYS_RAISED:
+            return None, RecompileLimit(f"traced {len(self.graphs)} times; {self._last_miss()}")
+        try:
+            return self._trace(values), None
+        except AlwaysRaises:
+            self.counts["always_raised"] += 1
+            return None, None
+        except Fallback as fallback:
+            fallback.error.__cause__ = fallback.__cause__
+            return None, fallback.error
 
     def _trace(self, values: Sequence[Any]) -> Graph:
-        self.counts["attempts"] += 1
         try:
             graph = self._traced(values)
-        except Fallback as fallback:
-            if not (isinstance(fallback.error, NeedsValue) and (self.relaxations.numbers or self.relaxations.shapes)):
+        except Fallback:
+            if not self.relaxations.active():
                 raise
             self._give_up_relaxing()
             graph = self._traced(values)
         self.counts["traces"] += 1
         self.graphs.insert(0, graph)
+        self.last_failure = None
         return graph
 
     def _traced(self, values: Sequence[Any]) -> Graph:
-        return trace_call(self.function, self.parameters.names, values, self.parameters.unbind, self.relaxations, self.options)
+        started = time.monotonic()
+        graph = trace_call(self.function, self.parameters.names, values, self.parameters.unbind, self.relaxations, self.options)
+        if self.relaxations.budget is None:
+            self.relaxations.budget = max(LEAST_BUDGET, BUDGET_FACTOR * (time.monotonic() - started))
+        return graph
 
     def _give_up_relaxing(self) -> None:
         """What was relaxed steers Python: keep it constant from now on."""
@@ -189,16 +225,17 @@ class Dispatcher:
         return self.misses[-1] if self.misses else "no guard failed"
 
     # -------------------------------------------------------------------------------------- falling back
-    def _fall_back(self, error: ConversionError, args: tuple[Any, ...], kwargs: dict[str, Any], cause: BaseException | None = None,
-                   settle: bool = True) -> Any:
+    def _fall_back(self, error: ConversionError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.options.fullgraph:
-            raise error from cause
+            raise error
         key = (error.code, error.location)
         record = self.fallbacks.get(key)
         if record is None:
             record = self.fallbacks[key] = FallbackRecord(error.code, error.reason, error.hint, error.location)
             log("fallbacks", "%s runs as Python: %s", getattr(self.function, "__qualname__", self.function), error)
-        if settle and record.count + 1 >= MAX_SAME_FALLBACK:
+        self.failures_in_a_row = self.failures_in_a_row + 1 if self.last_failure is record else 1
+        self.last_failure = record
+        if self.failures_in_a_row >= error.patience:
             self.settled = record
         return self._python(args, kwargs, record)
 

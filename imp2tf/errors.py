@@ -14,7 +14,7 @@ from typing import NoReturn
 __all__ = [
     "Contents", "ConversionError", "DivergenceError", "Fallback", "ForeignCall", "GraphRefused", "Location", "LostValue",
     "NeedsValue", "NoFixpoint", "NoSource", "RaisesUnderTry", "RecompileLimit", "SeveralKinds", "TraceFailed",
-    "UnsupportedSyntax", "fall_back", "user_location",
+    "UnsupportedSyntax", "VariableCreated", "fall_back", "user_location",
 ]
 
 
@@ -34,6 +34,7 @@ class ConversionError(Exception):
     """A function, or a part of it, cannot be turned into a graph."""
 
     code = "I2T000"
+    patience = 2  # so many times in a row, and the function runs as Python from then on
     hint = "run it as plain Python with @imp2tf.disable, or rewrite the line"
 
     def __init__(self, reason: str, *, hint: str | None = None, location: Location | None = None) -> None:
@@ -101,6 +102,7 @@ class RecompileLimit(ConversionError):
     """A function was traced too often for ever-new Python values."""
 
     code = "I2T108"
+    patience = 10**9  # the graphs there are still serve the calls they fit
     hint = "pass values that change as tensors, or raise recompile_limit"
 
 
@@ -130,6 +132,14 @@ class GraphRefused(ConversionError):
 
     code = "I2T112"
     hint = "the call runs as Python"
+
+
+class VariableCreated(ConversionError):
+    """A tf.Variable is created in the function."""
+
+    code = "I2T113"
+    hint = "create variables before, or on the first call only"
+    patience = 6
 
 
 class DivergenceError(ConversionError):

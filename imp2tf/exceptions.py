@@ -15,20 +15,25 @@ from typing import Any, NoReturn
 from imp2tf.errors import GraphRefused, is_library_file
 from imp2tf.session import Session
 
-__all__ = ["ProgramRaise", "rebuilder", "raise_from_user_code", "user_frames"]
+__all__ = ["ProgramRaise", "raise_from_user_code", "rebuilder", "user_frames"]
 
 Frame = tuple[str, int, str]
+
+
+Retry = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
 class ProgramRaise(BaseException):
     """Carries an exception of the program through a trace, past every handler but the program's own.
 
     `retry` is set when an operation refused its arguments: the call that raises eager's error when it is run.
+    `fresh` says that the error was made for this raise: each run makes its own, with the values of the run.
     """
 
-    def __init__(self, error: BaseException, retry: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None) -> None:
+    def __init__(self, error: BaseException, retry: Retry | None = None, fresh: bool = True) -> None:
         super().__init__(error)
         self.error = error
+        self.fresh = fresh
         self.retry = retry
         self.frames = user_frames()
 
@@ -74,6 +79,8 @@ def rebuilder(session: Session, raised: ProgramRaise) -> tuple[Callable[..., Bas
 
         return retry, [*args, *kwargs.values()]
 
+    if raised.fresh and not session.is_born(raised.error):
+        session.born(raised.error)
     return lambda error: _located(error, frames), [raised.error]
 
 

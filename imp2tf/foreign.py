@@ -13,7 +13,7 @@ from imp2tf.arithmetic import as_tensor, holds_runtime, run_operation
 from imp2tf.errors import Contents, ForeignCall, GraphRefused, NeedsValue, fall_back
 from imp2tf.growable import growable_length
 from imp2tf.heap import contents, is_container, is_user_function
-from imp2tf.purity import is_numpy_function, is_pure, is_tensorflow
+from imp2tf.purity import has_plain_new, is_numpy_function, is_pure, is_tensorflow
 from imp2tf.region import stop_if
 from imp2tf.session import current
 from imp2tf.specs import Dense, Number
@@ -54,6 +54,8 @@ def call_foreign(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], c
     """Call library code; a call whose effects cannot be put in the graph falls back."""
     if is_numpy_function(function) and any(holds_runtime(materialized(value)) for value in (*args, *kwargs.values())):
         return Deferred(function, [materialized(value) for value in args], {name: materialized(value) for name, value in kwargs.items()})
+    if _is_base_init(function):
+        return function(*args, **kwargs)
     method = _host_method(function)
     if method is not None:
         return method(function.__self__, function.__name__, args, kwargs)
@@ -62,6 +64,13 @@ def call_foreign(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], c
     if not is_pure(function):
         fall_back(ForeignCall, f"{_name(function)} may have effects outside the graph")
     return _call_pure(function, args, kwargs, callback)
+
+
+def _is_base_init(function: Any) -> bool:
+    """``super().__init__`` that ends in a builtin base class, of an object that this trace made."""
+    owner = getattr(function, "__self__", None)
+    return getattr(function, "__name__", "") in ("__init__", "__init_subclass__") and isinstance(
+        function, (types.MethodWrapperType, types.BuiltinFunctionType)) and current().is_born(owner)
 
 
 def _name(function: Any) -> str:
@@ -89,6 +98,7 @@ def _needs_value(function: Any) -> Any:
 
 def _call_tensorflow(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], callback: Callback) -> Any:
     if function in HOST_RUN:
+        current().counts["host_calls"] += 1
         return adopted(run_operation(function, *args, **kwargs))
     lowered_args = [callback(lowered(value)) for value in args]
     lowered_kwargs = {name: callback(lowered(value)) for name, value in kwargs.items()}
@@ -252,11 +262,11 @@ def materialized(value: Any) -> Any:
         if isinstance(found, (Growable, Union)):
             fall_back(Contents, "library code needs the contents of a container of run-time length")
         if isinstance(found, dict):
-            return _same_mapping(value, {key: materialized(item) for key, item in found.items()})
+            return current().born(_same_mapping(value, {key: materialized(item) for key, item in found.items()}))
         if isinstance(found, set):
-            return found
+            return current().born(found)
         items = [materialized(item) for item in found]
-        return items if isinstance(value, list) else type(value)(items, value.maxlen)
+        return current().born(items if isinstance(value, list) else type(value)(items, value.maxlen))
     if isinstance(value, tuple) and value:
         items = [materialized(item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple.__new__(type(value), items)
@@ -307,7 +317,7 @@ def _keeps_values(cls: type) -> bool:
 
 def _is_plain_class(cls: type) -> bool:
     """A class without any construction code of its own."""
-    return cls.__init__ is object.__init__ and cls.__new__ is object.__new__ and type(cls) is type  # type: ignore[misc]
+    return cls.__init__ is object.__init__ and has_plain_new(cls) and type(cls) is type  # type: ignore[misc]
 
 
 # ------------------------------------------------------------------------------------------------ values known after the run
@@ -323,6 +333,8 @@ def call_deferred(function: Deferred, args: tuple[Any, ...], kwargs: dict[str, A
     if function.function is not getattr:
         fall_back(NeedsValue, "a function that is known after the run is called")
     owner, name = function.args
+    if name == "numpy" and isinstance(owner, tf.Tensor):
+        return Deferred(numpy_value, (owner,))
     return Deferred(_call_method, (owner, name, *map(materialized, args)), {key: materialized(value) for key, value in kwargs.items()})
 
 

@@ -13,7 +13,7 @@ import tensorflow as tf
 from imp2tf.errors import NoFixpoint, fall_back
 from imp2tf.places import Contents
 from imp2tf.session import current
-from imp2tf.snapshots import Snapshot, freeze
+from imp2tf.snapshots import Snapshot, freeze, seal
 from imp2tf.specs import BOTTOM, SCALAR, Component, OneOf, Spec, Tensors, empty_tensor_list
 from imp2tf.tf_compat import build_while
 from imp2tf.values import Growable
@@ -97,7 +97,9 @@ def element_at(grown: Growable, index: tf.Tensor) -> Any:
         tensor = tf.raw_ops.TensorListGetItem(input_handle=handle, index=index, element_shape=-1, element_dtype=dtype)
         tensor.set_shape(shape)
         tensors.append(tensor)
-    return grown.element.unpack(iter(tensors))
+    value = grown.element.unpack(iter(tensors))
+    seal(freeze(value, current().depth))
+    return value
 
 
 def widened(grown: Growable, element: Spec) -> Growable:
@@ -118,7 +120,7 @@ def _repacked(grown: Growable, element: Spec) -> Growable:
 
     def body(go: tf.Tensor, index: tf.Tensor, *handles: tf.Tensor) -> list[tf.Tensor]:
         value = element_at(grown, index)
-        more = pushed(Growable(handles, element), element.pack(freeze(value)))
+        more = pushed(Growable(handles, element), element.pack(freeze(value, current().depth)))
         return [index + 1 < count, index + 1, *more.handles]
 
     init = [count > 0, tf.constant(0), *empty_growable(element).handles]

@@ -15,23 +15,25 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.errors import is_library_file
-from imp2tf.places import Argument, Contents, Item, Keys, Length, Member, Pinned, Place, Source, Tail
+from imp2tf.places import AllDistinct, Argument, Both, Contents, Item, Keys, Length, Member, Pinned, Place, Source, Tail
 from imp2tf.session import NOT_STORED, Session, current
 from imp2tf.tf_compat import EagerTensor, capture_at_call_time
 from imp2tf.values import NUMBER_DTYPES, PyNumber
 
 __all__ = [
-    "Fetch", "contents", "is_container", "is_unread", "is_user_function", "length", "lift", "old_value", "read", "set_contents", "view",
+    "INT_RANGE", "Fetch", "contents", "guard_distinct", "is_container", "is_same_input", "is_unread", "is_user_function", "length", "lift", "old_value", "read", "set_contents", "view",
 ]
 
 LITERALS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range)
+INT_RANGE = 2**62  # run-time ints are int64; beyond this a Python int stays a constant
 BY_IDENTITY = (type, types.ModuleType, types.BuiltinFunctionType, tf.DType, np.ufunc, enum.Enum)
 CONTAINERS = (list, dict, set, collections.deque)
 
 
 def is_user_function(value: object) -> bool:
     """Whether `value` is a Python function of the user's program."""
-    return isinstance(value, types.FunctionType) and not is_library_file(value.__code__.co_filename)
+    return isinstance(value, types.FunctionType) and not is_library_file(value.__code__.co_filename) and (
+        value.__code__.co_filename != "<string>")  # what dataclasses and namedtuples generate
 
 
 def view(place: Place) -> Any:
@@ -51,10 +53,25 @@ def read(place: Place) -> Any:
     return session.reads[place]
 
 
+def is_same_input(a: Any, b: Any) -> bool:
+    """Whether two inputs of the call are one object, which is guarded; what the trace made is an object of its own."""
+    session = current()
+    tables = session.origins if isinstance(a, tf.Tensor) else session.sources
+    sources = tables.get(id(a)), tables.get(id(b))
+    if sources[0] is None or sources[1] is None or not (_is_argument(sources[0]) or _is_argument(sources[1])):
+        return a is b
+    same = sources[0].fetch(session.run.args) is sources[1].fetch(session.run.args)
+    session.guard(Both(sources[0], sources[1]), "literal", same)
+    return same
+
+
 def old_value(place: Place) -> Any:
     """What a region that did not write `place` leaves there: its value before the region."""
     if isinstance(place, Contents):
         return contents(place.owner)
+    if isinstance(place, Tail):
+        raw = current().raw(place)
+        return [] if raw is NOT_STORED else raw
     return view(place)
 
 
@@ -143,9 +160,9 @@ def _component(index: int) -> Callable[[Any], Any]:
 
 def _literal(session: Session, value: Any, source: Source) -> Any:
     kind = type(value)
-    if kind in (int, float) and session.relaxations.number(source):
+    if kind in (int, float) and session.relaxations.number(source) and (kind is float or -INT_RANGE < value < INT_RANGE):
         dtype = NUMBER_DTYPES[kind.__name__]
-        session.guard(source, "type", kind)
+        session.guard(source, "type" if kind is float else "int64", kind)
         tensor = _input(session, source, tf.TensorSpec([], dtype), lambda found: tf.constant(found, dtype))
         return PyNumber(kind.__name__, tensor)
     session.guard(source, "literal", value)
@@ -189,7 +206,16 @@ def _reference(session: Session, value: Any, source: Source) -> Any:
         session.guard(source, "type", type(value))
         session.sources[id(value)] = source
     session.kept.append(value)
+    if not isinstance(value, (*BY_IDENTITY, types.FunctionType, types.MethodType)) and not _is_library_object(value):
+        session.references.append((value, session.sources[id(value)]))
     return value
+
+
+def guard_distinct(session: Session) -> None:
+    """Objects that come with the arguments and were different ones must be different again: the graph writes to one only."""
+    sources = [source for value, source in session.references if is_container(value) or hasattr(value, "__dict__")]
+    if len(sources) > 1 and any(map(_is_argument, sources)):
+        session.guard(AllDistinct(sources), "literal", True)
 
 
 def _is_library_object(value: object) -> bool:

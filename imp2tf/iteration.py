@@ -6,12 +6,12 @@ over cursors.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.alternatives import raise_error, truth
+from imp2tf.alternatives import over, raise_error, truth
 from imp2tf.arithmetic import compare, run_operation
 from imp2tf.containers import container_length, get_item
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 Truth = Any
+MAX_UNROLLED = 256
 
 
 class Cursor:
@@ -42,6 +43,16 @@ class Cursor:
         """The next item; only after `has_next` holds. SKIP for one that a condition left out."""
         raise NotImplementedError
 
+    def known_items(self) -> list[Any] | None:
+        """All items if their number is known while tracing, else None. Uses the cursor up."""
+        return None
+
+    def __iter__(self) -> Iterator[Any]:
+        """For library code, which sees the items if their number is known."""
+        items = self.known_items()
+        return iter(items) if items is not None else fall_back(NeedsValue, "library code iterates over items of run-time length")
+
+
 
 class StaticCursor(Cursor):
     """Over items that are all known while tracing."""
@@ -56,6 +67,26 @@ class StaticCursor(Cursor):
     def next(self) -> Any:
         self.index += 1
         return self.items[self.index - 1]
+
+
+    def known_items(self) -> list[Any] | None:
+        items, self.index = self.items[self.index:], len(self.items)
+        return items
+
+
+class ContainerCursor(StaticCursor):
+    """Over a dict, set or deque, which must keep its size meanwhile."""
+
+    def __init__(self, container: Any, items: Iterable[Any]) -> None:
+        super().__init__(items)
+        self.container = container
+
+    def has_next(self) -> Truth:
+        found = contents(self.container)
+        if not isinstance(found, (Growable, Union)) and len(found) != len(self.items):
+            kinds = {dict: "dictionary changed size during iteration", set: "Set changed size during iteration"}
+            raise_error(RuntimeError(next((text for cls, text in kinds.items() if isinstance(self.container, cls)), "deque mutated during iteration")))
+        return super().has_next()
 
 
 class _Indexed(Cursor):
@@ -81,6 +112,12 @@ class _Indexed(Cursor):
         self.index.value = index + 1
         return self.item(index)
 
+    def _known_items(self) -> list[Any]:
+        items = []
+        while self.has_next() is True:
+            items.append(self.next())
+        return items
+
 
 class ListCursor(_Indexed):
     """Over a list, which the loop may change meanwhile."""
@@ -94,6 +131,10 @@ class ListCursor(_Indexed):
 
     def item(self, index: Any) -> Any:
         return get_item(self.container, index)
+
+    def known_items(self) -> list[Any] | None:
+        known = isinstance(contents(self.container), list) and not is_runtime(self.index.value)
+        return self._known_items() if known else None
 
 
 class TensorCursor(_Indexed):
@@ -115,6 +156,10 @@ class TensorCursor(_Indexed):
         item = tf.raw_ops.TensorListGetItem(input_handle=self.items, index=index, element_shape=known, element_dtype=self.tensor.dtype)
         item.set_shape(self.shape)
         return item
+
+    def known_items(self) -> list[Any] | None:
+        count = self.tensor.shape[0]
+        return None if count is None or count > MAX_UNROLLED else list(tf.unstack(self.tensor))
 
 
 class RaggedCursor(_Indexed):
@@ -156,6 +201,11 @@ class RangeCursor(Cursor):
         self.index.value = value + self.bounds.step
         return value
 
+    def known_items(self) -> list[Any] | None:
+        if any(is_runtime(bound) for bound in (self.bounds.start, self.bounds.stop, self.index.value)):
+            return None
+        return list(range(self.index.value, self.bounds.stop, self.bounds.step))
+
 
 class ZipCursor(Cursor):
     """Over several cursors at once, until the first ends."""
@@ -169,6 +219,10 @@ class ZipCursor(Cursor):
 
     def next(self) -> Any:
         return tuple(cursor.next() for cursor in self.cursors)
+
+    def known_items(self) -> list[Any] | None:
+        columns = [cursor.known_items() for cursor in self.cursors]
+        return None if any(column is None for column in columns) else list(zip(*columns, strict=False))
 
 
 def _all(tests: list[Callable[[], Truth]]) -> Truth:
@@ -199,6 +253,10 @@ class EnumerateCursor(Cursor):
         self.number.value = number + 1
         return number, self.cursor.next()
 
+    def known_items(self) -> list[Any] | None:
+        items = self.cursor.known_items()
+        return None if items is None else [(self.number.value + i, item) for i, item in enumerate(items)]
+
 
 class MapCursor(Cursor):
     """A function of each item of a cursor; the function may answer SKIP."""
@@ -214,6 +272,10 @@ class MapCursor(Cursor):
     def next(self) -> Any:
         item = self.cursor.next()
         return item if item is SKIP else self.function(item)
+
+    def known_items(self) -> list[Any] | None:
+        items = self.cursor.known_items()
+        return None if items is None else [item if item is SKIP else self.function(item) for item in items]
 
 
 class DatasetCursor(Cursor):
@@ -235,6 +297,9 @@ class DatasetCursor(Cursor):
 class GeneratorValue:
     """A generator expression: its items are computed when they are asked for, once."""
 
+    def __iter__(self) -> Iterator[Any]:
+        return iter(cursor_of(self))
+
     def __init__(self, iterable: Any, step: Callable[[Any], Any]) -> None:
         self.iterable = iterable
         self.step = step
@@ -252,7 +317,10 @@ def cursor_of(value: Any) -> Cursor:
         return RangeCursor(value)
     if is_container(value):
         return _container_cursor(value)
-    if isinstance(value, (Union, PyNumber, Deferred)):
+    if isinstance(value, Union):
+        items = _drained_union(value)
+        return StaticCursor(items) if items is not None else _no_cursor(value)
+    if isinstance(value, (PyNumber, Deferred)):
         return _no_cursor(value)
     return _object_cursor(value)
 
@@ -260,7 +328,7 @@ def cursor_of(value: Any) -> Cursor:
 def _no_cursor(value: Any) -> Cursor:
     if isinstance(value, PyNumber):
         raise_error(TypeError(f"'{value.kind}' object is not iterable"))
-    return fall_back(NeedsValue, f"iteration over {value!r}")
+    return fall_back(NeedsValue, "iteration over one of several sequences of differing or unknown length")
 
 
 def _container_cursor(value: Any) -> Cursor:
@@ -269,7 +337,7 @@ def _container_cursor(value: Any) -> Cursor:
     found = contents(value)
     if isinstance(found, (Growable, Union)):
         return fall_back(NeedsValue, f"iteration over a {type(value).__name__} of run-time contents")
-    return StaticCursor(found)
+    return ContainerCursor(value, found)
 
 
 def _object_cursor(value: Any) -> Cursor:
@@ -281,6 +349,8 @@ def _object_cursor(value: Any) -> Cursor:
         return DatasetCursor(iter(value))
     if isinstance(value, tf.data.Iterator):
         return DatasetCursor(value)
+    if isinstance(value, tf.TensorShape):
+        return StaticCursor(_dimensions(value))
     method = getattr(type(value), "__iter__", None)
     if isinstance(value, (tuple, str, bytes, frozenset, dict)) or _is_fresh_iterator(value):
         return StaticCursor(value)
@@ -306,6 +376,8 @@ def reversed_cursor(value: Any) -> Cursor:
     """A cursor from the end to the start."""
     if isinstance(value, range):
         return RangeCursor(value[::-1])
+    if isinstance(value, Union):
+        return StaticCursor(reversed(drained(value) or fall_back(NeedsValue, f"reversed() of {value!r}")))
     if isinstance(value, (tf.Tensor, tf.Variable)):
         return cursor_of(tf.reverse(tf.convert_to_tensor(value), [0]))
     found = contents(value) if is_container(value) else value
@@ -323,32 +395,29 @@ def drained(value: Any) -> list[Any] | None:
         if tensor.shape.rank in (None, 0) or tensor.shape[0] is None:
             return None
         return list(tf.unstack(tensor))
+    if isinstance(value, Union):
+        return _drained_union(value)
     if isinstance(value, (tuple, range, str, bytes, frozenset)):
         return list(value)
-    return _drained_cursor(cursor_of(value))
+    if isinstance(value, tf.TensorShape):
+        return _dimensions(value)
+    return cursor_of(value).known_items()
 
 
-def _drained_cursor(cursor: Cursor) -> list[Any] | None:
-    if not _is_static(cursor):
+def _drained_union(value: Union) -> list[Any] | None:
+    """The items of whichever sequence the run finds, if all are of one known length."""
+    lengths = {None if items is None else len(items) for items in map(_items_of_sequence, value.alternatives)}
+    if len(lengths) != 1 or None in lengths:
         return None
-    items = []
-    while cursor.has_next() is True:
-        items.append(cursor.next())
-    return items
+    return list(over(value, lambda one: tuple(_items_of_sequence(one) or ())))
 
 
-def _is_static(cursor: Cursor) -> bool:
-    """Whether the number of items is known, without asking the cursor (which may fetch)."""
-    if isinstance(cursor, StaticCursor):
-        return True
-    if isinstance(cursor, RangeCursor):
-        return not any(is_runtime(bound) for bound in (cursor.bounds.start, cursor.bounds.stop, cursor.index.value))
-    if isinstance(cursor, ListCursor):
-        return isinstance(contents(cursor.container), list) and not is_runtime(cursor.index.value)
-    if isinstance(cursor, ZipCursor):
-        return all(_is_static(one) for one in cursor.cursors)
-    if isinstance(cursor, (EnumerateCursor, MapCursor)):
-        return _is_static(cursor.cursor)
-    return False
+def _items_of_sequence(value: Any) -> list[Any] | None:
+    """The items of a list, tuple or tensor; asking for them has no effect."""
+    return drained(value) if isinstance(value, (list, tuple, tf.Tensor)) else None
 
 
+def _dimensions(shape: tf.TensorShape) -> list[Any]:
+    if not shape.is_fully_defined():
+        fall_back(NeedsValue, "the static shape of a tensor whose shape only the run knows")
+    return list(shape)

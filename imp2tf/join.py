@@ -6,6 +6,7 @@ int into a float: a loop of zero turns must give back what it began with, so a `
 from __future__ import annotations
 
 import functools
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,23 @@ from imp2tf.growable import GrowableList
 from imp2tf.session import current
 from imp2tf.snapshots import Snapshot, freeze, is_record
 from imp2tf.specs import (
-    BOTTOM, Composite, ConstSet, Constant, DeferredSpec, Dense, Items, Mapping, Number, OneOf, Record, Spec, same_constant,
+    BOTTOM,
+    Composite,
+    Constant,
+    ConstSet,
+    DeferredSpec,
+    Dense,
+    Items,
+    Mapping,
+    Number,
+    OneOf,
+    Record,
+    Spec,
+    same_constant,
 )
 from imp2tf.values import DEAD, Deferred, Growable, PyNumber, Union, number_kind
 
-__all__ = ["describe", "is_bottom", "join", "join_all", "settled"]
+__all__ = ["describe", "is_bottom", "join", "join_all", "settled", "without_stale"]
 
 
 def is_bottom(spec: Spec) -> bool:
@@ -52,7 +65,15 @@ def describe(value: Any) -> Spec:
     return Constant(value)
 
 
-OneOf.describe = staticmethod(describe)  # type: ignore[method-assign]
+def family_of(value: Any) -> Hashable:
+    """The family of a frozen value; an object that is older than the region counts as the record it would be."""
+    if current().is_born(value) and is_record(value):
+        fields = {name: freeze(field) for name, field in value.__dict__.items()}
+        value = Snapshot(value, fields, inner=True)
+    return describe(value).family()
+
+
+OneOf.family_of = staticmethod(family_of)
 
 
 def _describe_snapshot(snapshot: Snapshot) -> Spec:
@@ -86,9 +107,35 @@ def settled(spec: Spec) -> Spec:
     return spec
 
 
+def without_stale(spec: Spec) -> Spec:
+    """A spec of an earlier trace, without what refers to objects of that trace."""
+    if isinstance(spec, Constant):
+        value = spec.value.value if isinstance(spec.value, Snapshot) else spec.value
+        stale = current().is_born(value) or isinstance(value, (tf.Tensor, PyNumber, Union, Growable, Deferred))
+        return BOTTOM if stale else spec
+    if isinstance(spec, OneOf):
+        kept = [part for part in map(without_stale, spec.parts) if not is_bottom(part)]
+        return _one_of(kept) if kept else BOTTOM
+    if isinstance(spec, GrowableList):
+        return GrowableList(without_stale(spec.element))
+    parts = getattr(spec, "parts", None)
+    return spec if parts is None else _with_parts(spec, [without_stale(part) for part in parts])
+
+
+def _with_parts(spec: Any, parts: list[Spec]) -> Spec:
+    if isinstance(spec, Items):
+        return Items(spec.like, parts)
+    if isinstance(spec, Mapping):
+        return Mapping(spec.like, spec.keys, parts)
+    if isinstance(spec, Record):
+        return Record(spec.cls, spec.names, parts[spec.args:], parts[: spec.args])
+    return DeferredSpec(spec.function, spec.names, parts)
+
+
 def join_all(specs: list[Spec]) -> Spec:
     """The spec that covers all of them."""
-    return functools.reduce(join, specs, BOTTOM)
+    bottom: Spec = BOTTOM
+    return functools.reduce(join, specs, bottom)
 
 
 def join(a: Spec, b: Spec) -> Spec:
@@ -156,16 +203,9 @@ def _join_composites(a: Composite, b: Composite) -> Spec:
 def _join_parts(a: Any, b: Any) -> Spec | None:
     if isinstance(a, (Items, GrowableList)) and isinstance(b, (Items, GrowableList)) and a.family() == ("list",):
         return _join_lists(a, b)
-    if type(a) is not type(b) or not hasattr(a, "parts") or len(a.parts) != len(b.parts):
+    if type(a) is not type(b) or isinstance(a, OneOf) or not hasattr(a, "parts") or len(a.parts) != len(b.parts):
         return None
-    parts = [join(x, y) for x, y in zip(a.parts, b.parts, strict=True)]
-    if isinstance(a, Items):
-        return Items(a.like, parts)
-    if isinstance(a, Mapping):
-        return Mapping(a.like, a.keys, parts)
-    if isinstance(a, Record):
-        return Record(a.cls, a.names, parts[a.args:], parts[: a.args])
-    return DeferredSpec(a.function, a.names, parts) if isinstance(a, DeferredSpec) else None
+    return _with_parts(a, [join(x, y) for x, y in zip(a.parts, b.parts, strict=True)])
 
 
 def _join_lists(a: Items | GrowableList, b: Items | GrowableList) -> Spec:

@@ -7,35 +7,49 @@ from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.alternatives import over, truth
 from imp2tf.errors import NeedsValue, fall_back
-from imp2tf.exits import CONTINUE, clear, end_of_loop, exit_code, none_under_way
-from imp2tf.operations import truth_as_number
-from imp2tf.region import State, loop, select
+from imp2tf.exits import CONTINUE, NONE, clear, end_of_loop, exit_code, none_under_way
+from imp2tf.iteration import Cursor, StaticCursor
+from imp2tf.region import State, cond, loop, select
+from imp2tf.values import SKIP, PyNumber, Union
 
-__all__ = ["LoopParts", "run_loop"]
+__all__ = ["LoopParts", "finish_loop", "run_for", "run_loop"]
 
 MAX_PYTHON_TURNS = 20000
 
 
 @dataclasses.dataclass(frozen=True)
 class LoopParts:
-    """A loop: `test` gives a truth, `turn` runs the body once. `exits` says whether the state begins with an exit."""
+    """A loop: `test` gives a bool or a scalar bool tensor, `turn` runs the body once.
+
+    `exits` is None, "inner" where the state begins with an exit that the loop itself ends (break, continue), or "outer" where
+    the exit may also leave the loop.
+    """
 
     test: Callable[[], Any]
     turn: Callable[[], None]
     orelse: Callable[[], None] | None
     state: State
-    exits: bool
+    exits: str | None
     site: Hashable
 
 
 def run_loop(parts: LoopParts) -> None:
     """Run a loop and its else block."""
     _turns(parts)
-    if parts.exits:
-        end_of_loop(parts.orelse or (lambda: None), parts.state)
-    elif parts.orelse is not None:
-        parts.orelse()
+    finish_loop(parts.orelse, parts.state, parts.exits)
+
+
+def finish_loop(orelse: Callable[[], None] | None, state: State, exits: str | None) -> None:
+    """Run a loop's else block unless the loop was left by break, and end its own exits."""
+    if exits is None:
+        if orelse is not None:
+            orelse()
+        return
+    end_of_loop(orelse or (lambda: None), state)
+    if exits == "inner":
+        state.set((NONE, *state.get()[1:]))
 
 
 def _one(parts: LoopParts) -> None:
@@ -48,17 +62,12 @@ def _goes_on(parts: LoopParts) -> Any:
     """Whether there is another turn: a bool or a scalar bool tensor. The test is not run after an exit."""
     clean = none_under_way(exit_code(parts.state)) if parts.exits else True
     if isinstance(clean, bool):
-        return _truth(parts.test()) if clean else False
-    return _truth(select(clean, lambda: truth_as_number(_number(parts.test())), lambda: False, parts.state))
+        return parts.test() if clean else False
+    return truth(select(clean, lambda: _as_number(parts.test()), lambda: False, parts.state))
 
 
-def _truth(value: Any) -> Any:
-    found = truth_as_number(value) if not isinstance(value, (bool, tf.Tensor)) else value
-    return found if isinstance(found, (bool, tf.Tensor)) else found.tensor
-
-
-def _number(value: Any) -> Any:
-    return value
+def _as_number(holds: Any) -> Any:
+    return holds if isinstance(holds, bool) else PyNumber("bool", holds)
 
 
 def _turns(parts: LoopParts) -> None:
@@ -77,3 +86,43 @@ def _turns(parts: LoopParts) -> None:
         return tf.convert_to_tensor(_goes_on(parts))
 
     loop(go, step, parts.state, parts.site)
+
+
+# ------------------------------------------------------------------------------------------------ for
+def run_for(cursor: Cursor, visit: Callable[[Any], None], orelse: Callable[[], None] | None, state: State, exits: str | None,
+            site: Hashable) -> None:
+    """Visit each item: a loop of the graph, unrolled where all items are known while tracing."""
+    if isinstance(cursor, StaticCursor):
+        _unrolled(cursor, visit, state, exits)
+        finish_loop(orelse, state, exits)
+        return
+    for box in cursor.boxes:
+        state = state.plus(box)
+    run_loop(LoopParts(cursor.has_next, lambda: _visit(cursor.next(), visit, state), orelse, state, exits, site))
+
+
+def _visit(item: Any, visit: Callable[[Any], None], state: State) -> None:
+    """Visit an item, unless a generator expression's condition left it out."""
+    if not isinstance(item, Union) or not any(one is SKIP for one in item.alternatives):
+        if item is not SKIP:
+            visit(item)
+        return
+    kept = [one for one in item.alternatives if one is not SKIP]
+    value = kept[0] if len(kept) == 1 else over(item, lambda one: kept[0] if one is SKIP else one)
+    skipped = tf.gather(tf.constant([one is SKIP for one in item.alternatives]), item.tag)
+    cond(skipped, lambda: None, lambda: visit(value), state)
+
+
+def _unrolled(cursor: StaticCursor, visit: Callable[[Any], None], state: State, exits: str | None) -> None:
+    while cursor.has_next():
+        clean = none_under_way(exit_code(state)) if exits else True
+        if clean is False:
+            break
+        item = cursor.next()
+
+        def turn(item: Any = item) -> None:
+            _visit(item, visit, state)
+            if exits:
+                clear(state, CONTINUE)
+
+        turn() if clean is True else cond(clean, turn, lambda: None, state)

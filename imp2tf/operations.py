@@ -13,7 +13,7 @@ from imp2tf.arithmetic import BINARY, COMPARE, binary, compare, run_operation
 from imp2tf.calls import call
 from imp2tf.containers import ContainerMethod, append, container_method, has_element, new, new_list, static
 from imp2tf.errors import Contents, ForeignCall, NeedsValue, fall_back
-from imp2tf.heap import contents, is_container, is_user_function
+from imp2tf.heap import contents, is_container, is_same_input, is_user_function, set_contents
 from imp2tf.region import select
 from imp2tf.values import Deferred, Growable, PyNumber, Union, is_runtime
 
@@ -109,6 +109,9 @@ def _container_in_place(op: str, a: Any, b: Any) -> Any:
     name = "extend" if op == "+" and not isinstance(a, (dict, set)) else UPDATES.get(op) if isinstance(a, set) else None
     if isinstance(a, dict) and op == "|":
         name = "update"
+    if isinstance(a, list) and op == "*" and isinstance(b, int):
+        set_contents(a, static(a, "*=") * b)
+        return a
     if name is None:
         return fall_back(ForeignCall, f"{op}= on a {type(a).__name__}")
     container_method(ContainerMethod(a, name), (b,), {})
@@ -178,7 +181,7 @@ def is_same(a: Any, b: Any) -> Any:
         fall_back(NeedsValue, "`is` on run-time numbers")
     if (isinstance(a, PyNumber) and isinstance(b, (int, float))) or (isinstance(b, PyNumber) and isinstance(a, (int, float))):
         fall_back(NeedsValue, "`is` on a run-time number")
-    return a is b
+    return is_same_input(a, b)
 
 
 def _union_is(union: Union, other: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from imp2tf.values import UNBOUND
 
 __all__ = [
-    "Argument", "Attribute", "Cell", "Contents", "Global", "Item", "Keys", "Length", "Member", "Part", "Pinned", "Place",
+    "AllDistinct", "Argument", "Attribute", "Both", "Cell", "Contents", "Global", "Item", "Keys", "Length", "Member", "Part", "Pinned", "Place",
     "PlacePart", "Source", "Tail", "slot_of",
 ]
 
@@ -33,7 +33,7 @@ class Place:
         return hash((self.kind, id(self.owner), self.key))
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.owner is other.owner and self.key == other.key  # type: ignore[attr-defined]
+        return type(self) is type(other) and self.owner is other.owner and self.key == other.key
 
     def __repr__(self) -> str:
         return f"{self.kind} {self.key!r} of {type(self.owner).__name__}"
@@ -240,7 +240,7 @@ class Part(Source):
         self.key = key
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.key == other.key and self.parent == other.parent  # type: ignore[attr-defined]
+        return type(self) is type(other) and self.key == other.key and self.parent == other.parent
 
     def __hash__(self) -> int:
         return hash((type(self).__name__, self.key, self.parent))
@@ -327,6 +327,42 @@ class Keys(_Derived):
 
     function = tuple
     text = "keys"
+
+
+class Both(Part):
+    """Whether two sources give one object."""
+
+    def __str__(self) -> str:
+        return f"{self.parent} is {self.key}"
+
+    def fetch(self, args: Sequence[Any]) -> Any:
+        return self.parent.fetch(args) is self.key.fetch(args)
+
+    def expression(self, constant: Callable[[Any], str]) -> str:
+        return f"({self.parent.expression(constant)} is {self.key.expression(constant)})"
+
+
+class AllDistinct(Source):
+    """Whether several sources give as many objects."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = tuple(sources)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AllDistinct) and other.sources == self.sources
+
+    def __hash__(self) -> int:
+        return hash(self.sources)
+
+    def __str__(self) -> str:
+        return f"distinct({', '.join(map(str, self.sources))})"
+
+    def fetch(self, args: Sequence[Any]) -> Any:
+        return len({id(source.fetch(args)) for source in self.sources}) == len(self.sources)
+
+    def expression(self, constant: Callable[[Any], str]) -> str:
+        ids = ", ".join(f"id({source.expression(constant)})" for source in self.sources)
+        return f"(len({{{ids}}}) == {len(self.sources)})"
 
 
 class Member(Part):

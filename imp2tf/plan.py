@@ -20,7 +20,7 @@ from imp2tf.session import Session, resumed
 from imp2tf.snapshots import is_record
 from imp2tf.specs import Dense, Number
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import DEAD, LOST, NUMBER_TYPES, UNBOUND, Deferred, Growable, PyNumber, Union
+from imp2tf.values import DEAD, LOST, NUMBER_TYPES, UNBOUND, Deferred, Growable, PyNumber, Union, is_runtime
 
 __all__ = ["Build", "Recipe", "Recorder"]
 
@@ -119,7 +119,7 @@ class Recorder:
 
     # ------------------------------------------------------------------------------------ objects
     def _object(self, value: Any) -> Recipe:
-        if not self.session.is_born(value):
+        if not self.session.is_born(value) and not (is_container(value) and id(value) not in self.session.sources and _holds_runtime(value)):
             source = self.session.sources.get(id(value))
             return _same(value) if source is None else _from_source(source)
         if is_container(value):
@@ -134,6 +134,8 @@ class Recorder:
         if isinstance(value, (types.MethodType,)):
             owner, function = self._add(value.__self__), value.__func__
             return lambda build: types.MethodType(function, owner(build))
+        if isinstance(value, BaseException):
+            return _same(value)
         if isinstance(value, (tf.TensorShape, tf.DType, tf.TypeSpec, frozenset, slice, range, str, bytes)):
             return _same(value)
         return fall_back(LostValue, f"a {type(value).__name__} made while tracing leaves the function")
@@ -191,11 +193,14 @@ class Recorder:
 
     def _fields(self, value: Any) -> Recipe:
         parts = {name: self._add(field) for name, field in value.__dict__.items()}
-        args = [self._add(arg) for arg in getattr(value, "args", ())] if isinstance(value, BaseException) else None
+        if not isinstance(value, BaseException):
+            return lambda build: ({name: part(build) for name, part in parts.items()}, None, None)
+        args = [self._add(arg) for arg in value.args]
+        links = [self._add(value.__cause__), self._add(value.__context__), _same(value.__suppress_context__)]
 
         def make(build: Build) -> Any:
             fields = {name: part(build) for name, part in parts.items()}
-            return fields, None if args is None else tuple(arg(build) for arg in args)
+            return fields, tuple(arg(build) for arg in args), [link(build) for link in links]
 
         return make
 
@@ -235,7 +240,7 @@ class Recorder:
                 value = inner(build)
                 if value is not UNBOUND:
                     build.made[key].cell_contents = value
-            return build.made[key]  # type: ignore[no-any-return]
+            return build.made[key]
 
         return make
 
@@ -248,6 +253,11 @@ class Recorder:
             return build.made[key]
 
         return once
+
+
+def _holds_runtime(container: Any) -> bool:
+    """Whether a container that nobody registered was made by this trace all the same."""
+    return any(is_runtime(item) for item in (container.values() if isinstance(container, dict) else container))
 
 
 def _cell_value(cell: types.CellType) -> Any:
@@ -282,11 +292,13 @@ def _fill(made: Any, elements: Any) -> None:
 
 
 def _new_object(value: Any) -> Any:
-    return type(value).__new__(type(value))
+    cls: Any = type(value)
+    return cls.__new__(cls)
 
 
 def _set_fields(made: Any, parts: Any) -> None:
-    fields, args = parts
+    fields, args, links = parts
     made.__dict__.update(fields)
     if args is not None:
         made.args = args
+        made.__cause__, made.__context__, made.__suppress_context__ = links

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import builtins
 import collections
+import contextlib
 import copy
 import functools
+import inspect
 import itertools
 import math
 import operator
@@ -16,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["is_numpy_function", "is_pure", "is_pure_method", "is_tensorflow"]
+__all__ = ["has_plain_new", "is_numpy_function", "is_pure", "is_pure_method", "is_tensorflow"]
 
 TENSORFLOW = ("tensorflow", "keras", "tf_keras")
 PURE_MODULES = frozenset({
@@ -49,7 +51,9 @@ COPIES = (copy.copy, copy.deepcopy, functools.reduce, collections.namedtuple)
 
 
 def module_of(function: Any) -> str:
-    """The module a callable comes from, "" if it does not say."""
+    """The module a callable comes from, "" if it does not say. A library's wrapper may carry the name of what it wraps."""
+    if isinstance(function, types.FunctionType):
+        return str(function.__globals__.get("__name__", ""))
     module = getattr(function, "__module__", None)
     if not isinstance(module, str):
         module = getattr(type(function), "__module__", "") if not isinstance(function, types.BuiltinFunctionType) else ""
@@ -58,10 +62,26 @@ def module_of(function: Any) -> str:
 
 def is_tensorflow(function: Any) -> bool:
     """Whether a callable belongs to TensorFlow or Keras: its effects are operations of the graph."""
-    if module_of(function).partition(".")[0] in TENSORFLOW:
+    if not isinstance(function, type) and _in_tensorflow(_module_of_call(function)):
+        return True
+    if _in_tensorflow(module_of(function)) or (not isinstance(function, type) and _in_tensorflow(type(function).__module__)):
         return True
     owner = getattr(function, "__self__", None)
-    return owner is not None and not isinstance(owner, types.ModuleType) and module_of(type(owner)).partition(".")[0] in TENSORFLOW
+    return owner is not None and not isinstance(owner, types.ModuleType) and _in_tensorflow(type(owner).__module__)
+
+
+def _module_of_call(function: Any) -> str:
+    """Where the ``__call__`` of an object's class is defined: a user's Keras layer is called by Keras."""
+    return getattr(inspect.getattr_static(type(function), "__call__", None), "__module__", None) or ""
+
+
+def has_plain_new(cls: Any) -> bool:
+    """Whether objects of a class are made by ``object.__new__``."""
+    return bool(cls.__new__ is object.__new__)
+
+
+def _in_tensorflow(module: str) -> bool:
+    return module.partition(".")[0] in TENSORFLOW
 
 
 def is_numpy_function(function: Any) -> bool:
@@ -81,7 +101,7 @@ def is_pure(function: Any) -> bool:
     module = module_of(function)
     if module.partition(".")[0] == "numpy":
         return isinstance(function, type) or is_numpy_function(function)
-    if isinstance(function, type) and issubclass(function, (BaseException, tuple, collections.OrderedDict, collections.deque)):
+    if isinstance(function, type) and issubclass(function, (BaseException, tuple, collections.OrderedDict, collections.deque, contextlib.nullcontext)):
         return True
     return module in PURE_MODULES or module.partition(".")[0] in PURE_MODULES or function in (math, operator)
 

@@ -15,13 +15,13 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.effects import order_effects, stop_run
-from imp2tf.errors import NoFixpoint, RaisesUnderTry, fall_back
-from imp2tf.exceptions import ProgramRaise, rebuilder
+from imp2tf.errors import NoFixpoint, RaisesUnderTry, SeveralKinds, fall_back
+from imp2tf.exceptions import ProgramRaise, rebuilder, user_frames
 from imp2tf.heap import old_value
-from imp2tf.join import describe, join
+from imp2tf.join import describe, join, without_stale
 from imp2tf.places import Contents, Place, Tail
 from imp2tf.session import Log, Session, current
-from imp2tf.snapshots import Snapshot, freeze, frozen_elements
+from imp2tf.snapshots import Snapshot, freeze, frozen_elements, shares_objects
 from imp2tf.specs import SCALAR, Constant, Spec
 from imp2tf.tf_compat import AutomaticControlDependencies, branch_graph, build_cond, build_while
 from imp2tf.values import DEAD, Deferred, PyNumber, Union
@@ -29,6 +29,7 @@ from imp2tf.values import DEAD, Deferred, PyNumber, Union
 __all__ = ["Box", "State", "check", "cond", "loop", "scope", "select", "stop_if"]
 
 MAX_WIDENINGS = 12
+REGION_OPS = frozenset({"If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall", "StatefulPartitionedCall"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,8 +107,14 @@ def _trace_path(session: Session, block: Callable[[], Any], state: State) -> _Pa
             emit_raise(session, raised)
             return _Path([DEAD] * len(state.get()), {}, dead=True)
         depth = session.depth
-        values = [freeze(value, depth) for value in state.get()]
-        return _Path(values, _outliving(session, log, depth), dead=False)
+        path = _Path([freeze(value, depth) for value in state.get()], _outliving(session, log, depth), dead=False)
+        _refuse_shared([*path.values, *path.writes.values()])
+        return path
+
+
+def _refuse_shared(frozen: list[Any]) -> None:
+    if shares_objects(frozen):
+        fall_back(SeveralKinds, "an object made in a branch or loop has two names after it")
 
 
 def _outliving(session: Session, log: Log, depth: int) -> dict[Place, Any]:
@@ -130,6 +137,7 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
     session.regions += 1
     outer = tf.compat.v1.get_default_graph()
     before = state.get()
+    _note_cells(session, then, orelse, state.get)
     sides = []
     for name, block in (("then", then), ("else", orelse)):
         graph, deps = branch_graph(name, outer), AutomaticControlDependencies()
@@ -152,9 +160,17 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
         check(op)
 
 
+def _note_cells(session: Session, *functions: Callable[..., Any]) -> None:
+    """The variables around a region are older than what is made in it, also where a function in it is the first to close over them."""
+    for function in functions:
+        for cell in getattr(function, "__closure__", None) or ():
+            if not session.is_born(cell):
+                session.born(cell)
+
+
 def _last_call(graph: Any) -> tf.Operation:
     """The If or While just built."""
-    return next(op for op in reversed(graph.get_operations()) if op.type in ("If", "StatelessIf", "While", "StatelessWhile"))
+    return next(op for op in reversed(graph.get_operations()) if op.type in REGION_OPS)
 
 
 def _join_paths(a: _Path, b: _Path) -> tuple[list[Place], list[Spec]]:
@@ -248,7 +264,9 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     """A While of the graph: `go` says whether it is entered; `step` runs the body and says whether it goes on."""
     session = current()
     session.counts["loops"] += 1
+    site = site, tuple(user_frames())
     before = state.get()
+    _note_cells(session, step, state.get)
     entry = [freeze(value) for value in before]
     layout = _first_layout(session, site, entry)
     session.regions += 1
@@ -277,9 +295,9 @@ def _first_layout(session: Session, site: Hashable, entry: list[Any]) -> _Layout
     if memo is None or len(memo.locals) != len(entry):
         return _Layout([_first_guess(value) for value in entry], [], [])
     places = [place for place in memo.places if session.birth_depth(place.owner) <= session.depth]
-    specs = {place: spec for place, spec in zip(memo.places, memo.place_specs, strict=True)}
+    specs = {place: without_stale(spec) for place, spec in zip(memo.places, memo.place_specs, strict=True)}
     return _Layout(
-        [join(Constant(value), spec) for value, spec in zip(entry, memo.locals, strict=True)], places,
+        [join(Constant(value), without_stale(spec)) for value, spec in zip(entry, memo.locals, strict=True)], places,
         [join(Constant(_frozen_place(place, session.depth + 1)), specs[place]) for place in places])
 
 
@@ -322,6 +340,7 @@ def _turn(session: Session, step: Callable[[], tf.Tensor], state: State, layout:
     written = [DEAD if dead else _frozen_place(place, depth) for place in layout.places]
     known = set(layout.places)
     fresh = {} if dead else {place: _frozen_place(place, depth) for place in list(log) if place not in known and session.outlives(place)}
+    _refuse_shared([*values, *written, *fresh.values()])
     wider = [join(spec, Constant(value)) for spec, value in zip(layout.specs, [*values, *written], strict=True)]
     if fresh or wider != layout.specs:
         raise _Widen(_widened(session, layout, wider, fresh, log))

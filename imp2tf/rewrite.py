@@ -16,7 +16,7 @@ from imp2tf.analysis.evaluated import parameters
 from imp2tf.analysis.flow import always_exits, may_exit
 from imp2tf.analysis.liveness import Liveness, liveness
 from imp2tf.analysis.scopes import FunctionScope, bound_names, read_names, scopes
-from imp2tf.quote import located, name, quote, quote_expr
+from imp2tf.quote import GIVEN, located, name, quote, quote_expr
 
 __all__ = ["Block", "Converter", "Rewriter", "rewrite_function"]
 
@@ -162,6 +162,12 @@ class Rewriter:
         """Whether an exit may be under way after a statement."""
         return may_exit(stmt) or (holds_raise(stmt) and (self.frame.tries > 0 or holds_try(stmt)))
 
+    def loop_exits(self, loop: Any) -> str | None:
+        """The exits of a loop: None, "inner" (its own break and continue) or "outer" (some leave the loop statement)."""
+        if self.may_leave(loop):
+            return "outer"
+        return "inner" if any(self.may_leave(stmt) for stmt in loop.body) else None
+
     def _guarded(self, stmts: Sequence[gast.stmt]) -> list[gast.stmt]:
         rest = self.closure("rest", stmts)
         state = self.state([rest], stmts[0], self.carried(stmts[-1], [rest]), exits=True)
@@ -216,9 +222,9 @@ class Rewriter:
         self.frame.initialised.update(names)
         setter = self.fresh("set")
         targets = gast.Tuple([gast.Name(one, gast.Store(), None, None) for one in carried], gast.Store())
-        assign = gast.Assign([targets], name("values", at))
+        assign = gast.Assign([targets], name(GIVEN, at))
         values = gast.Tuple([gast.Name(one, gast.Load(), None, None) for one in carried], gast.Load())
-        definition = self.function_of(setter, [assign], carried, at, ["values"])
+        definition = self.function_of(setter, [assign], carried, at, [GIVEN])
         return StateCode([definition], quote_expr("rt.state(lambda: values, setter)", at, values=values, setter=setter))
 
     # ------------------------------------------------------------------------------ functions
@@ -229,8 +235,9 @@ class Rewriter:
         frame.exits = needs_exit_code(node.body)
         body = self.block(node.body)
         params = {one.id for one in parameters(node.args)}
-        prologue = self._prologue(node, frame, params)
-        epilogue = quote("return rt.returned(_exit, _result)", node.body[-1]) if frame.exits else []
+        prologue = self._prologue(node, frame, params, assigned_directly(body))
+        ends = isinstance(body[-1], gast.Return)
+        epilogue = quote("return rt.returned(_exit, _result)", node.body[-1]) if frame.exits and not ends else []
         self.frame = frame.parent
         new = gast.FunctionDef(node.name, node.args, [*prologue, *body, *epilogue], [], None, None, [])
         return gast.copy_location(new, node)
@@ -239,12 +246,14 @@ class Rewriter:
         scope = self.scopes[node]
         self.frame = Frame(node, scope, liveness(node), set(), definitely_bound(node, scope), self.frame, exits=False)
 
-    def _prologue(self, node: gast.FunctionDef, frame: Frame, params: set[str]) -> list[gast.stmt]:
+    def _prologue(self, node: gast.FunctionDef, frame: Frame, params: set[str], assigned: set[str]) -> list[gast.stmt]:
         out: list[gast.stmt] = []
         at = node.body[0]
         outer = sorted(one for one in frame.scope.nonlocals if self._owned_above(frame, one))
         if outer:
-            out.append(located(gast.Nonlocal(outer), at))  # type: ignore[arg-type]
+            out.append(located(gast.Nonlocal(outer), at))
+        if node.args.kwarg is not None:
+            out.extend(quote("name = rt.new_dict(name)", at, name=node.args.kwarg.id))
         if frame.exits:
             out.extend(quote("_exit = 0\n_result = rt.dead", at))
         if frame.shared:
@@ -253,7 +262,7 @@ class Rewriter:
                 out.extend(quote("rt.store_shared(shared, text, value)", at, shared=f"{SHARED}_{node.name}", text=gast.Constant(one, None), value=one))
         unset = sorted((frame.initialised & frame.scope.locals) | (frame.scope.locals - frame.definite - params))
         for one in unset:
-            if one not in params and one not in frame.definite and one not in frame.shared:
+            if one not in params and one not in frame.shared and (one not in frame.definite or one not in assigned):
                 out.extend(quote("one = rt.unbound", at, one=one))
         return out
 
@@ -264,6 +273,12 @@ class Rewriter:
                 return text not in outer.shared
             outer = outer.parent
         return False
+
+
+def assigned_directly(body: Sequence[gast.stmt]) -> set[str]:
+    """Names that statements of a block bind themselves, not in a function they define."""
+    targets = [target for stmt in body if isinstance(stmt, gast.Assign) for target in stmt.targets]
+    return {one.id for one in targets if isinstance(one, gast.Name)} | {stmt.name for stmt in body if isinstance(stmt, gast.FunctionDef)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -353,7 +368,7 @@ def _sink_inside(stmt: gast.AST) -> None:
 
 def rewrite_function(node: gast.FunctionDef, converters: Sequence[type[Converter]], freevars: Iterable[str]) -> gast.FunctionDef:
     """Rewrite a function; `freevars` are the names it finds in the user's closure cells."""
-    rewriter = Rewriter(converters, {one: "free" for one in freevars})
+    rewriter = Rewriter(converters, dict.fromkeys(freevars, "free"))
     for stmt in node.body:
         located(stmt, node)
     _Desugar(rewriter.desugarers).visit(node)

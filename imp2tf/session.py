@@ -10,11 +10,13 @@ import collections
 import contextlib
 import dataclasses
 import threading
+import time
 from collections.abc import Hashable, Iterator
 from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.errors import Contents, fall_back
 from imp2tf.places import Attribute, Pinned, Place, PlacePart, Source
 from imp2tf.values import Sentinel
 
@@ -40,6 +42,11 @@ class Relaxations:
     numbers: set[Source] = dataclasses.field(default_factory=set)
     shapes: dict[Source, tf.TensorShape] = dataclasses.field(default_factory=dict)
     constant: set[Source] = dataclasses.field(default_factory=set)
+    budget: float | None = None  # seconds that tracing with relaxed shapes may take
+
+    def active(self) -> bool:
+        """Whether anything is relaxed now."""
+        return bool(self.shapes or self.numbers - self.constant)
 
     def number(self, source: Source) -> bool:
         """Whether a Python number found there is an input of the graph rather than a constant."""
@@ -90,6 +97,7 @@ class Session:
     def __init__(self, graph: Any, relaxations: Relaxations) -> None:
         self.graph = graph
         self.relaxations = relaxations
+        self.deadline = time.monotonic() + relaxations.budget if relaxations.budget and relaxations.shapes else None
         self.logs: list[Log] = [{}]
         self.store: dict[Place, Any] = {}
         self.reads: dict[Place, Any] = {}
@@ -97,7 +105,9 @@ class Session:
         self.guarded: set[tuple[Source, str]] = set()
         self.sources: dict[int, Source] = {}
         self.origins: dict[int, Source] = {}
+        self.references: list[tuple[Any, Source]] = []
         self.births: dict[int, int] = {}
+        self.sealed: set[int] = set()
         self.kept: list[Any] = []
         self.loop_memo: dict[Hashable, Any] = {}
         self.activations: list[Any] = []
@@ -164,6 +174,8 @@ class Session:
 
     def write(self, place: Place, value: Any) -> None:
         """Write a place, noting the old value in the innermost log."""
+        if id(place.owner) in self.sealed:
+            fall_back(Contents, "an object that was put in a list of run-time length is changed afterwards")
         log = self.logs[-1]
         if place not in log:
             log[place] = self.raw(place)

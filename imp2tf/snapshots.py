@@ -5,15 +5,17 @@ Containers and objects born inside a region are described by their elements; tho
 from __future__ import annotations
 
 import types
+from collections.abc import Iterable
 from typing import Any
 
 import tensorflow as tf
 
 from imp2tf.heap import contents, is_container
+from imp2tf.purity import has_plain_new
 from imp2tf.session import current
 from imp2tf.values import LOST, Deferred, Growable, PyNumber, Union
 
-__all__ = ["Snapshot", "freeze", "is_record"]
+__all__ = ["Snapshot", "freeze", "is_record", "seal", "shares_objects"]
 
 MAX_DEPTH = 8
 
@@ -94,11 +96,46 @@ def _cells_are_older(function: types.FunctionType, depth: int) -> bool:
     return all(session.birth_depth(cell) < depth for cell in function.__closure__ or ())
 
 
+def seal(frozen: Any) -> None:
+    """What stands in a list of run-time length is a copy from now on: its objects may not be changed."""
+    if isinstance(frozen, Snapshot) and frozen.inner:
+        current().sealed.add(id(frozen.value))
+        elements = frozen.elements
+        for item in elements.values() if isinstance(elements, dict) else elements if isinstance(elements, list) else ():
+            seal(item)
+    elif isinstance(frozen, tuple):
+        for item in frozen:
+            seal(item)
+    elif isinstance(frozen, Union):
+        for item in frozen.alternatives:
+            seal(item)
+
+
+def shares_objects(frozen: Iterable[Any]) -> bool:
+    """Whether an object born in the region stands in two places of what it leaves: taken apart, it would become two."""
+    seen: set[int] = set()
+
+    def visit(value: Any) -> bool:
+        if isinstance(value, Snapshot):
+            if not value.inner:
+                return False
+            if id(value.value) in seen:
+                return True
+            seen.add(id(value.value))
+            elements = value.elements
+            return any(map(visit, elements.values() if isinstance(elements, dict) else elements if isinstance(elements, list) else ()))
+        if isinstance(value, tuple):
+            return any(map(visit, value))
+        return isinstance(value, Union) and any(map(visit, value.alternatives))
+
+    return any(map(visit, frozen))
+
+
 def is_record(value: Any) -> bool:
     """Whether an object can be taken apart into fields and put together again."""
     cls = type(value)
     if type(getattr(value, "__dict__", None)) is not dict or cls.__module__.partition(".")[0] in ("tensorflow", "keras", "numpy"):
         return False
-    return cls.__new__ is object.__new__ or isinstance(value, BaseException)
+    return has_plain_new(cls) or isinstance(value, BaseException)
 
 

@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from imp2tf.errors import LostValue, SeveralKinds, fall_back
 from imp2tf.session import current
-from imp2tf.snapshots import Snapshot
+from imp2tf.snapshots import Snapshot, freeze
 from imp2tf.values import DEAD, LOST, NUMBER_DTYPES, NUMBER_TYPES, Deferred, PyNumber, Union
 
 __all__ = [
@@ -319,8 +319,10 @@ class Record(_Parts):
         self.parts = [*args, *parts]
 
     def _pack(self, value: Any) -> list[tf.Tensor]:
-        fields = [value.elements[name] for name in self.names]
-        return self._pack_parts([*getattr(value.value, "args", ())[: self.args], *fields])
+        if not isinstance(value, Snapshot):  # an object that is older than the region
+            value = Snapshot(value, {name: freeze(field) for name, field in value.__dict__.items()}, inner=True)
+        args = [freeze(arg) for arg in getattr(value.value, "args", ())[: self.args]]
+        return self._pack_parts([*args, *(value.elements[name] for name in self.names)])
 
     def _make(self, values: list[Any], born: Callable[[Any], Any]) -> Any:
         made = self.cls.__new__(self.cls, *values[: self.args])
@@ -394,13 +396,13 @@ class OneOf(_Parts):
         for i, part in enumerate(self.parts):
             if isinstance(part, Constant) and same_constant(part.value, value):
                 return i
-        family = self.describe(value).family()
+        family = self.family_of(value)
         for i, part in enumerate(self.parts):
             if not isinstance(part, Constant) and part.family() == family:
                 return i
         return fall_back(SeveralKinds, f"no alternative of {self} holds {value!r}")
 
-    describe: Callable[[Any], Spec]  # set by imp2tf.join, which knows all kinds
+    family_of: Callable[[Any], Hashable]  # set by imp2tf.join, which knows all kinds
 
     def unpack(self, tensors: Tensors) -> Any:
         tag = next(tensors)

@@ -10,6 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 from tensorflow.python.eager import context as _context
+from tensorflow.python.framework import op_def_registry as _op_def_registry
 from tensorflow.python.framework import ops as _ops
 from tensorflow.python.framework.auto_control_deps import AutomaticControlDependencies
 from tensorflow.python.ops import cond_v2 as _cond_v2
@@ -18,7 +19,7 @@ from tensorflow.python.ops import while_v2 as _while_v2
 
 __all__ = [
     "AutomaticControlDependencies", "EagerTensor", "FuncGraph", "add_control_input", "branch_graph", "build_cond", "build_while",
-    "call_concrete", "capture_at_call_time", "captures_of", "in_eager_mode", "is_symbolic_tensor", "self_test",
+    "call_concrete", "capture_at_call_time", "captures_of", "in_eager_mode", "is_stateful_op", "is_symbolic_tensor", "self_test",
 ]
 
 EagerTensor: type = _ops.EagerTensor
@@ -60,6 +61,12 @@ def build_while(body: Callable[..., Any], init: Sequence[tf.Tensor], shapes: Seq
 def capture_at_call_time(graph: FuncGraph, fetch: Callable[[], Any], spec: tf.TypeSpec) -> Any:
     """An input of the graph whose value is `fetch()` at each call; equal `fetch` objects share one."""
     return graph.capture_call_time_value(fetch, spec, key=fetch)
+
+
+def is_stateful_op(name: str) -> bool:
+    """Whether an operation type is registered as stateful; unknown types count as such."""
+    definition = _op_def_registry.get(name)
+    return definition is None or bool(definition.is_stateful)
 
 
 def add_control_input(op: tf.Operation, before: tf.Operation) -> None:

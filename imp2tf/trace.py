@@ -9,19 +9,21 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf import calls
-from imp2tf.effects import commits, order_effects
-from imp2tf.errors import Fallback, GraphRefused, TraceFailed, user_location
-from imp2tf.exceptions import TRACE_BOUNDARIES, ProgramRaise, raise_from_user_code
 from imp2tf.containers import grow
+from imp2tf.arithmetic import OVERFLOW
+from imp2tf.effects import commits, order_effects
+from imp2tf.errors import Fallback, GraphRefused, NeedsValue, TraceFailed, VariableCreated, fall_back, user_location
+from imp2tf.exceptions import TRACE_BOUNDARIES, ProgramRaise, raise_from_user_code
 from imp2tf.growable import GrowableList, element_at, growable_length, pushed
 from imp2tf.guards import compile_guards
-from imp2tf.heap import Fetch, lift
+from imp2tf.heap import Fetch, guard_distinct, lift
+from imp2tf.join import join
 from imp2tf.options import Options
 from imp2tf.places import Argument
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.region import scope
 from imp2tf.session import Guard, Relaxations, Session, resumed
-from imp2tf.tf_compat import call_concrete, captures_of
+from imp2tf.tf_compat import build_while, call_concrete, captures_of, is_stateful_op
 from imp2tf.values import Growable
 
 __all__ = ["AlwaysRaises", "Graph", "Run", "trace_call"]
@@ -46,8 +48,6 @@ class Run:
 
 
 def _appended(first: Growable, second: Growable) -> Growable:
-    from imp2tf.join import join
-
     element = join(first.element, second.element)
     start = Growable(GrowableList(element).pack(first), element)
     count = growable_length(second)
@@ -56,10 +56,14 @@ def _appended(first: Growable, second: Growable) -> Growable:
         more = pushed(Growable(handles, element), element.pack(element_at(second, index)))
         return [index + 1 < count, index + 1, *more.handles]
 
-    from imp2tf.tf_compat import build_while
-
     outputs = build_while(body, [count > 0, tf.constant(0), *start.handles], [tf.TensorShape([])] * (len(start.handles) + 2))
     return Growable(outputs[2:], element)
+
+
+def _refuse_variable(make: Callable[..., Any], **kwargs: Any) -> Any:
+    """A variable that is made in the function is made by Python, as in eager; later calls find it."""
+    del make, kwargs
+    return fall_back(VariableCreated, "a tf.Variable is created")
 
 
 class AlwaysRaises(BaseException):
@@ -78,14 +82,23 @@ class Graph:
     holds: Callable[[Sequence[Any]], bool]
     run: Run
     calls_python: bool
-    has_effects: bool
+    host_calls: int
     kept: Any
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether a run that failed may have changed something; not cheap."""
+        return self.host_calls > 0 or _has_effects(self.concrete.graph.as_graph_def())
 
     def __call__(self, args: Sequence[Any]) -> Any:
         """Run on the bound arguments of a call: inputs, run, commit."""
         captured = [one.at(args) if isinstance(one, Fetch) else one for one in self.captures]
         if not self.calls_python:
-            return self._finish(call_concrete(self.concrete, captured), args)
+            try:
+                outputs = call_concrete(self.concrete, captured)
+            except tf.errors.InvalidArgumentError as error:
+                raise self._refused(error) from None
+            return self._finish(outputs, args)
         with self.run.lock:
             self.run.args, self.run.error, self.run.commit = args, None, []
             try:
@@ -98,12 +111,19 @@ class Graph:
         """The run ended early: by the program's own exception, or by an operation that failed."""
         stored, self.run.error = self.run.error, None
         if stored is None:
-            raise error
+            raise self._refused(error)
         if isinstance(stored, GraphRefused):
             raise Fallback(stored)
         for place, value in self.run.commit:
             place.write(value)
         raise_from_user_code(stored)
+
+    def _refused(self, error: tf.errors.OpError) -> BaseException:
+        """The error of the run, or the fallback that it stands for."""
+        if OVERFLOW not in error.message:
+            return error
+        reason = NeedsValue("a Python int left the range of 64 bits")
+        return reason if self.has_effects else Fallback(reason)
 
     def _finish(self, outputs: list[tf.Tensor], args: Sequence[Any]) -> Any:
         build = Build(outputs, args)
@@ -118,19 +138,22 @@ def trace_call(function: Any, names: Sequence[str], args: Sequence[Any], rebuild
                relaxations: Relaxations, options: Options) -> Graph:
     """Trace ``function`` for the kind of arguments given. Raises `Fallback` or `AlwaysRaises` where there is no graph."""
     run = Run()
+    run.args = args
     parts: dict[str, Any] = {}
 
     def body() -> list[tf.Tensor]:
         session = Session(tf.compat.v1.get_default_graph(), relaxations)
         session.run = run
         parts["session"] = session
-        with resumed(session), scope():
+        with resumed(session), scope(), tf.variable_creator_scope(_refuse_variable):
             lifted = [lift(session, value, Argument(i, name)) for i, (name, value) in enumerate(zip(names, args, strict=True))]
             positional, keywords = rebuild(lifted)
             result = calls.call(function, *positional, **keywords)
             recorder = Recorder(session)
             parts["result"] = recorder.add(result)
             parts["writes"] = commits(session, recorder)
+            if parts["writes"]:
+                guard_distinct(session)
             outputs = [tf.identity(tensor) for tensor in recorder.tensors]
         parts["calls_python"] = order_effects(session, session.graph)
         return outputs
@@ -139,7 +162,7 @@ def trace_call(function: Any, names: Sequence[str], args: Sequence[Any], rebuild
     concrete = _concrete(body, options, function)
     session = parts["session"]
     return Graph(concrete, captures_of(concrete), parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
-                 parts["calls_python"], _has_effects(concrete), session.kept)
+                 parts["calls_python"], session.counts["host_calls"], session.kept)
 
 
 def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: Any) -> Any:
@@ -160,5 +183,11 @@ def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: A
         raise Fallback(TraceFailed(reason, location=user_location(error.__traceback__))) from error
 
 
-def _has_effects(concrete: Any) -> bool:
-    return any(op.op_def.is_stateful and op.type not in ("Placeholder", "ReadVariableOp", "VarHandleOp") for op in concrete.graph.get_operations())
+WITHOUT_EFFECT = frozenset({
+    "Placeholder", "ReadVariableOp", "VarHandleOp", "Assert", "If", "While", "Case", "StatefulPartitionedCall", "ResourceGather", "EagerPyFunc",
+})
+
+
+def _has_effects(graph_def: Any) -> bool:
+    nodes = [*graph_def.node, *(node for function in graph_def.library.function for node in function.node_def)]
+    return any(is_stateful_op(node.op) and node.op not in WITHOUT_EFFECT for node in nodes)

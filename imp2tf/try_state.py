@@ -1,16 +1,17 @@
 """Exceptions on their way through converted code: values that a join can carry."""
 from __future__ import annotations
 
+import functools
 from typing import Any, NoReturn
 
 import tensorflow as tf
 
 from imp2tf.alternatives import over
-from imp2tf.exceptions import ProgramRaise, user_frames
+from imp2tf.exceptions import Frame, ProgramRaise, user_frames
 from imp2tf.session import current
 from imp2tf.values import DEAD, Union
 
-__all__ = ["OnItsWay", "exception_instance", "on_its_way", "raise_record", "split_records"]
+__all__ = ["Frames", "OnItsWay", "exception_instance", "frames_of", "on_its_way", "raise_record", "split_records"]
 
 
 class OnItsWay:
@@ -24,17 +25,29 @@ def on_its_way(error: Any) -> OnItsWay:
     """An exception of the program, raised here."""
     record = current().born(OnItsWay())
     record.error = error
-    record.frames = Frames(user_frames())
-    return record  # type: ignore[no-any-return]
+    record.frames = frames_of(error)
+    return record
+
+
+def frames_of(error: Any) -> Any:
+    """Where an exception was raised: here, or where it was raised first if it is raised again."""
+    caught = current().caught
+    return caught[-1].frames if caught and caught[-1].error is error else frames_at(tuple(user_frames()))
 
 
 class Frames:
-    """The user's lines that raised an exception; one constant for joins."""
+    """The user's lines that raised an exception; the same object for the same lines, so that it joins as a constant."""
 
     __slots__ = ("lines",)
 
-    def __init__(self, lines: list[Any]) -> None:
+    def __init__(self, lines: tuple[Frame, ...]) -> None:
         self.lines = lines
+
+
+@functools.cache
+def frames_at(lines: tuple[Frame, ...]) -> Frames:
+    """The one `Frames` of these lines."""
+    return Frames(lines)
 
 
 def exception_instance(value: Any) -> Any:
@@ -53,9 +66,9 @@ def raise_record(record: Any) -> NoReturn:
     if isinstance(record, Union):
         over(record, raise_record)
         raise ProgramRaise(RuntimeError("unreachable"))
-    raised = ProgramRaise(record.error)
+    raised = ProgramRaise(record.error, fresh=False)
     if isinstance(record.frames, Frames):
-        raised.frames = record.frames.lines
+        raised.frames = list(record.frames.lines)
     raise raised
 
 

@@ -25,6 +25,7 @@ from tests.harness.world import Make, Plan, run_world
 from tests.programs import Program, all_programs
 
 AT_ONCE = {"profile_runs": 0}    # convert on the first call, so that the first call is judged as well
+ROUNDS_OF_DEFAULT = 3    # the profiled call, the first graph, and the one that is judged
 STUCK_AFTER = 300.0
 SHOWN = {1: 1, 2: 8}    # differences shown of each program, by verbosity
 
@@ -80,9 +81,9 @@ def _run(programs: Sequence[Program], backend: str, options: argparse.Namespace)
     tally = Tally()
     kw = {} if options.default_options else AT_ONCE
     for program in programs:
+        repeat = ROUNDS_OF_DEFAULT if options.default_options else program.repeat
         faulthandler.dump_traceback_later(STUCK_AFTER, exit=True)
-        found = verdict(program.make, grad=program.grad, repeat=program.repeat, convert_kw=kw,
-                        backend=backend)
+        found = verdict(program.make, grad=program.grad, repeat=repeat, convert_kw=kw, backend=backend)
         tally.add(program.feature, found)
         if options.verbose:
             label, graph = f"{program.feature}/{program.name}", program.graph and backend != "eager"

@@ -6,12 +6,9 @@ from typing import Any
 
 import pytest
 
-import imp2tf
 from tests.golden import check_golden, golden_text, normalised, plain, rewritten
 from tests.noop_twins import NOOPS
 from tests.programs import all_programs
-
-pytestmark = pytest.mark.skipif(not hasattr(imp2tf, "convert"), reason="imp2tf.convert is not there")
 
 GOLDEN = [entry for entry in all_programs() if entry.golden]
 

@@ -3,15 +3,11 @@ from __future__ import annotations
 
 import pytest
 
-import imp2tf
-from tests.differential import check
+from tests.differential import ROUNDS_OF_DEFAULT, check
 from tests.programs import Program, all_programs
-
-pytestmark = pytest.mark.skipif(not hasattr(imp2tf, "convert"), reason="imp2tf.convert is not there")
 
 PROGRAMS = all_programs()
 WITH_DEFAULT_OPTIONS = PROGRAMS[::5]
-ROUNDS_OF_DEFAULT = 3    # the profiled call, the first graph, and the one that is judged
 
 
 def _ids(programs: list[Program]) -> list[str]:

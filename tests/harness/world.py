@@ -131,12 +131,19 @@ class _Runner:
         except BaseException as error:  # what the program raises is an outcome, SystemExit too
             record.raised = describe_exception(error, self.user_file)
         record.text = self.capture.take()
-        state = self.snapshot()
+        state = self._state()
         record.arguments, record.state = describe((args, kwargs)), describe(state)
         record.aliases = aliases({"state": state, "arguments": (args, kwargs), "result": result,
                                   "earlier result": self.earlier})
         self.earlier = result
         return record
+
+    def _state(self) -> object:
+        """The snapshot, or why there is none: a world gone wrong may lack what the snapshot reads."""
+        try:
+            return self.snapshot()
+        except Exception as error:
+            return error
 
     def _counted_call(
         self, args: Args, kwargs: Kwargs, record: CallRecord, names: list[str] | None
@@ -147,7 +154,7 @@ class _Runner:
         return result
 
     def _taped_call(self, args: Args, kwargs: Kwargs, record: CallRecord, order: int) -> object:
-        sources = [*_float_tensors((args, kwargs)), *variables_in(self.snapshot())]
+        sources = [*_float_tensors((args, kwargs)), *variables_in(self._state())]
         result, _, gradients = _with_gradients(
             lambda: self._counted_call(args, kwargs, record, None), sources, order)
         record.gradients = describe(gradients)

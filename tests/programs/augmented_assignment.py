@@ -28,13 +28,20 @@ def every_operator_on_integers() -> World:
         x //= 2
         x %= 11
         x **= 2
-        x <<= 2
-        x >>= 1
         x |= 8
         x &= 13
         x ^= 5
         return x
     return fn, [call(i32(3)), call(i64(9)), call(4)]
+
+
+@program("augmented_assignment", graph=True)
+def shifts_of_python_numbers() -> World:
+    def fn(x, n):
+        n <<= 2
+        n >>= 1
+        return x * n, n
+    return fn, [call(i32(3), 5), call(i32(3), -6)]
 
 
 @program("augmented_assignment", graph=True)

@@ -237,7 +237,7 @@ def iter_and_next() -> World:
     return fn, each(f32([1.0, 2.0, 3.0]), f32([4.0]))
 
 
-@program("builtins_on_tensors", graph=True)
+@program("builtins_on_tensors")
 def bool_of_strings_and_numbers() -> World:
     def fn(s, n):
         return bool(s), bool(n), tf.strings.length(s)

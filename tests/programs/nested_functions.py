@@ -213,7 +213,7 @@ def functions_composed_with_gradient() -> World:
     return fn, each(f32(1.0), f32(-1.0))
 
 
-@program("nested_functions", graph=True)
+@program("nested_functions")
 def class_made_inside() -> World:
     def fn(x):
         class Counter:

@@ -160,7 +160,7 @@ def slots() -> World:
     return fn, each(f32(1.0), f32(-1.0)), lambda: (point.x, point.y)
 
 
-@program("objects_state", graph=True)
+@program("objects_state")
 def setattr_hook() -> World:
     class Logged:
         def __init__(self):
@@ -179,7 +179,7 @@ def setattr_hook() -> World:
     return fn, each(i32(1), i32(2)), lambda: logged.log
 
 
-@program("objects_state", graph=True)
+@program("objects_state")
 def getattr_hook() -> World:
     class Defaults:
         def __init__(self):

@@ -91,7 +91,7 @@ def two_ranks() -> World:
     return fn, each(f32([1.0, 2.0]), f32([-1.0, -2.0]))
 
 
-@program("values_of_several_kinds", graph=True)
+@program("values_of_several_kinds")
 def rank_read_in_python() -> World:
     def fn(x):
         if tf.reduce_sum(x) > 0.0:
@@ -173,7 +173,7 @@ def tuples_of_two_lengths() -> World:
     return fn, each(i64(1), i64(-1))
 
 
-@program("values_of_several_kinds", graph=True)
+@program("values_of_several_kinds")
 def list_or_tensor() -> World:
     def fn(x):
         values = [x, x]

@@ -1,0 +1,138 @@
+"""How things are measured: results compared first, contenders in turn within one process, medians.
+
+Times on a shared machine drift, so contenders never run one after the other but in rounds, each round a
+sample of every one of them, beginning with another one each time. What is compared are ratios of medians of
+the same rounds.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Call = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How long to measure."""
+
+    rounds: int = 15
+    sample_seconds: float = 0.1
+    warm_calls: int = 10
+    conversions: int = 5
+
+    @classmethod
+    def quick(cls) -> Settings:
+        """For a first impression, in about a minute."""
+        return cls(rounds=5, sample_seconds=0.02, warm_calls=5, conversions=2)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of one call: the median of the samples and their quartiles."""
+
+    median: float
+    low: float
+    high: float
+    samples: int
+
+    @classmethod
+    def of(cls, samples: list[float]) -> Timing:
+        """The summary of some samples."""
+        if len(samples) == 1:
+            return cls(samples[0], samples[0], samples[0], 1)
+        low, median, high = statistics.quantiles(samples, n=4, method="inclusive")
+        return cls(median, low, high, len(samples))
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One way to run a case.
+
+    ``difference`` says how its results differ from eager's; then it is not timed. ``adapted`` says that it
+    runs a version of the program changed for it.
+    """
+
+    name: str
+    call: Call
+    difference: str = ""
+    note: str = ""
+    adapted: bool = False
+    stats: Callable[[], Mapping[str, Any]] | None = None
+
+    @property
+    def in_graph(self) -> bool:
+        """False where imp2tf ran most calls as plain Python."""
+        if self.stats is None:
+            return True
+        stats = self.stats()
+        return bool(stats["graph_calls"] * 2 >= stats["calls"])
+
+    def result(self, suite: str, case: str, timing: Timing | None) -> Result:
+        """The row of the report."""
+        return Result(suite, case, self.name, timing, self.difference, self._full_note())
+
+    def _full_note(self) -> str:
+        if self.stats is None:
+            return self.note
+        stats = self.stats()
+        fell = [f"plain Python at line {found['line']} ({found['code']})" for found in stats["fallbacks"]]
+        few = "" if self.in_graph else f"only {stats['graph_calls']} of {stats['calls']} calls in a graph"
+        return "; ".join(filter(None, [self.note, *fell, few]))
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was found for one contender in one case."""
+
+    suite: str
+    case: str
+    contender: str
+    timing: Timing | None
+    difference: str = ""
+    note: str = ""
+
+
+def seconds_of(call: Call, times: int = 1) -> float:
+    """Mean seconds of a call made several times in a row, without garbage collection in between."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        turns = range(times)
+        start = time.perf_counter()
+        for _ in turns:
+            call()
+        return (time.perf_counter() - start) / times
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def interleave(calls: Mapping[str, Call], settings: Settings) -> dict[str, Timing]:
+    """Time warm calls in rounds."""
+    times = {}
+    for name, call in calls.items():
+        seconds_of(call, settings.warm_calls)
+        times[name] = max(1, round(settings.sample_seconds / seconds_of(call)))
+    samples: dict[str, list[float]] = {name: [] for name in calls}
+    order = list(calls)
+    for _ in range(settings.rounds):
+        gc.collect()
+        for name in order:
+            samples[name].append(seconds_of(calls[name], times[name]))
+        order = order[1:] + order[:1]
+    return {name: Timing.of(found) for name, found in samples.items()}
+
+
+def measure(
+    suite: str, case: str, contenders: list[Contender], settings: Settings, graphs_only: bool = False
+) -> list[Result]:
+    """Time those contenders whose results are eager's (with ``graphs_only``: and that run in a graph)."""
+    calls = {c.name: c.call for c in contenders if not c.difference and (c.in_graph or not graphs_only)}
+    timings = interleave(calls, settings)
+    return [c.result(suite, case, timings.get(c.name)) for c in contenders]
