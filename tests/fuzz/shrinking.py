@@ -143,9 +143,16 @@ def _simpler_expressions(tree: ast.Module) -> Iterator[Edit]:
 def _parts(node: ast.expr) -> list[ast.expr]:
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return []
-    inner = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+    inner = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr) and not _is_module(child)]
     simple: list[ast.expr] = [] if isinstance(node, (ast.Name, ast.Lambda)) else [ast.Constant(0)]
     return [*inner, *simple]
+
+
+def _is_module(node: ast.expr) -> bool:
+    """Whether an expression is TensorFlow, or something found in it: no value for a program to compute with."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id in ("tf", "contextlib", "functools")
 
 
 def _replacing(index: int, name: str, position: int, inner: int) -> Edit:
