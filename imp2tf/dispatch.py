@@ -134,21 +134,19 @@ class Dispatcher:
         return self.function(*args, **kwargs)
 
     def _run(self, graph: Graph, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self.counts["graph_calls"] += 1
         before = graph.run.host_calls
+        failure: ConversionError | None = None
         try:
-            result = graph(values)
+            return graph(values)
         except Fallback as fallback:
-            failure: ConversionError | None = fallback.error
+            failure = fallback.error
         except tf.errors.OpError:
             if graph.has_effects:
-                self.counts["graph_calls"] += 1
                 raise
-            failure = None
-        else:
-            self.counts["graph_calls"] += 1
-            return result
         finally:
             self.counts["host_calls"] += graph.run.host_calls - before
+        self.counts["graph_calls"] -= 1
         if failure is not None:
             return self._fall_back(failure, args, kwargs)
         return self._profiled(args, kwargs)  # an operation failed and nothing was done yet: let eager say it
@@ -184,12 +182,14 @@ class Dispatcher:
             return None, fallback.error
 
     def _trace(self, values: Sequence[Any]) -> Graph:
+        seeded = self.relaxations.seeded
         try:
             graph = self._traced(values)
         except Fallback:
-            if not self.relaxations.active():
+            if self.relaxations.active():
+                self._give_up_relaxing()
+            elif self.relaxations.seeded == seeded:
                 raise
-            self._give_up_relaxing()
             graph = self._traced(values)
         self.counts["traces"] += 1
         self.graphs.insert(0, graph)
@@ -205,7 +205,7 @@ class Dispatcher:
 
     def _give_up_relaxing(self) -> None:
         """What was relaxed steers Python: keep it constant from now on."""
-        self.relaxations.constant |= self.relaxations.numbers | set(self.relaxations.shapes)
+        self.relaxations.constant |= self.relaxations.numbers | {source for source, _ in self.relaxations.shapes}
         self.relaxations.shapes.clear()
 
     def _learn(self, values: Sequence[Any]) -> None:

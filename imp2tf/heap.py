@@ -21,7 +21,7 @@ from imp2tf.tf_compat import EagerTensor, capture_at_call_time
 from imp2tf.values import NUMBER_DTYPES, PyNumber
 
 __all__ = [
-    "INT_RANGE", "Fetch", "contents", "guard_distinct", "is_container", "is_same_input", "is_unread", "is_user_function", "length", "lift", "old_value", "read", "set_contents", "view",
+    "INT_RANGE", "Fetch", "contents", "guard_distinct", "has_written_fields", "is_container", "is_same_input", "is_unread", "is_user_function", "length", "lift", "old_value", "read", "set_contents", "view",
 ]
 
 LITERALS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range)
@@ -101,7 +101,8 @@ def lift(session: Session, value: Any, source: Source) -> Any:
 
 
 def _tensor_input(session: Session, value: Any, source: Source) -> tf.Tensor:
-    shape = session.relaxations.shapes.get(source, value.shape)
+    relaxed = session.relaxations.shapes.get((source, value.shape.rank), value.shape)
+    shape = relaxed if relaxed.is_compatible_with(value.shape) else value.shape
     session.guard(source, "tensor", tf.TensorSpec(shape, value.dtype))
     placeholder = _input(session, source, tf.TensorSpec(shape, value.dtype), lambda found: found)
     session.origins[id(placeholder)] = source
@@ -297,6 +298,12 @@ def length(container: Any) -> Any:
     session = current()
     source = Length(session.source_of(container))
     return _literal(session, len(container), source)
+
+
+def has_written_fields(value: Any) -> bool:
+    """Whether this trace has written attributes of an object that is older, which nobody outside sees yet."""
+    session = current()
+    return not session.is_born(value) and any(place.owner is value for place in session.store)
 
 
 def set_contents(container: Any, value: Any) -> None:

@@ -18,8 +18,10 @@ from imp2tf.effects import order_effects, stop_run
 from imp2tf.errors import NoFixpoint, RaisesUnderTry, SeveralKinds, fall_back
 from imp2tf.exceptions import ProgramRaise, rebuilder, user_frames
 from imp2tf.heap import old_value
+from imp2tf.junctions import BranchFlags, note_junction
 from imp2tf.join import describe, join, without_stale
 from imp2tf.places import Contents, Place, Tail
+from imp2tf.random_ops import draw_eagerly, readable
 from imp2tf.session import Log, Session, current
 from imp2tf.snapshots import Snapshot, freeze, frozen_elements, shares_objects
 from imp2tf.specs import SCALAR, Constant, Spec
@@ -141,6 +143,7 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
     sides = []
     for name, block in (("then", then), ("else", orelse)):
         graph, deps = branch_graph(name, outer), AutomaticControlDependencies()
+        draw_eagerly(session, graph)
         with graph.as_default():
             deps.__enter__()
             try:
@@ -149,13 +152,16 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
                 state.set(before)
         sides.append((graph, deps, path))
     places, specs = _join_paths(sides[0][2], sides[1][2])
-    hosts = [_close_branch(session, graph, deps, _outputs(path, places), specs) for graph, deps, path in sides]
-    outputs = iter(build_cond(pred, sides[0][0], sides[1][0]))
-    op = _last_call(outer)
+    graphs = [graph for graph, _, _ in sides]
+    flags = BranchFlags(session, graphs)
+    hosts = [_close_branch(session, graph, deps, _outputs(path, places), specs, flags) for graph, deps, path in sides]
+    outputs = iter(build_cond(pred, *graphs))
+    op = _last_call(session, outer)
     if any(hosts):
         session.host_ops.add((id(outer), op.name))
     session.regions -= 1
     _arrive(session, state, places, specs, outputs)
+    note_junction(session, outer, op, pred, flags.keys, outputs)
     if any(path.dead for _, _, path in sides):
         check(op)
 
@@ -168,9 +174,11 @@ def _note_cells(session: Session, *functions: Callable[..., Any]) -> None:
                 session.born(cell)
 
 
-def _last_call(graph: Any) -> tf.Operation:
+def _last_call(session: Session, graph: Any) -> tf.Operation:
     """The If or While just built."""
-    return next(op for op in reversed(graph.get_operations()) if op.type in REGION_OPS)
+    op = next(op for op in reversed(graph.get_operations()) if op.type in REGION_OPS)
+    session.region_ops.add(op)
+    return op
 
 
 def _join_paths(a: _Path, b: _Path) -> tuple[list[Place], list[Spec]]:
@@ -188,10 +196,11 @@ def _outputs(path: _Path, places: list[Place]) -> list[Any]:
     return [*path.values, *(path.writes[place] for place in places)]
 
 
-def _close_branch(session: Session, graph: Any, deps: Any, values: list[Any], specs: list[Spec]) -> bool:
+def _close_branch(session: Session, graph: Any, deps: Any, values: list[Any], specs: list[Spec], flags: BranchFlags) -> bool:
     """Append the packed values to a branch graph and finish it; whether it calls Python."""
     with graph.as_default():
         tensors = [tensor for value, spec in zip(values, specs, strict=True) for tensor in spec.pack(value)]
+        tensors.extend(flags.told_by(graph))
         returned = [deps.mark_as_return(graph.capture(tensor)) for tensor in tensors]
         graph.structured_outputs = returned
         graph.outputs.extend(returned)
@@ -283,10 +292,12 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     finally:
         session.regions -= 1
     session.loop_memo[site] = layout
+    graph = tf.compat.v1.get_default_graph()
+    op = _last_call(session, graph)
+    note_junction(session, graph, op, go)
     if host:
-        graph = tf.compat.v1.get_default_graph()
-        session.host_ops.add((id(graph), _last_call(graph).name))
-        check(_last_call(graph))
+        session.host_ops.add((id(graph), op.name))
+        check(op)
     _arrive(session, state, layout.places, layout.specs, iter(outputs))
 
 
@@ -314,11 +325,12 @@ def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state
     hosts: list[bool] = []
 
     def body(_: tf.Tensor, *tensors: tf.Tensor) -> list[tf.Tensor]:
+        draw_eagerly(session, tf.compat.v1.get_default_graph())
         session.counts["loop_traces"] += 1
         with session.log() as log, scope():
             try:
                 _arrive(session, state, layout.places, layout.specs, iter(tensors))
-                outputs = _turn(session, step, state, layout, log)
+                outputs = readable(_turn(session, step, state, layout, log))
                 hosts.append(order_effects(session, tf.compat.v1.get_default_graph()))
                 return outputs
             finally:

@@ -10,19 +10,25 @@ from typing import Any
 
 import tensorflow as tf
 from tensorflow.python.eager import context as _context
+from tensorflow.python.eager import record as _record
 from tensorflow.python.framework import op_def_registry as _op_def_registry
 from tensorflow.python.framework import ops as _ops
+from tensorflow.python.framework import random_seed as _random_seed
 from tensorflow.python.framework.auto_control_deps import AutomaticControlDependencies
 from tensorflow.python.ops import cond_v2 as _cond_v2
 from tensorflow.python.ops import control_flow_util_v2 as _util
+from tensorflow.python.ops import resource_variable_ops as _variables
 from tensorflow.python.ops import while_v2 as _while_v2
 
 __all__ = [
-    "AutomaticControlDependencies", "EagerTensor", "FuncGraph", "add_control_input", "branch_graph", "build_cond", "build_while",
-    "call_concrete", "capture_at_call_time", "captures_of", "in_eager_mode", "is_stateful_op", "is_symbolic_tensor", "self_test",
+    "DEFAULT_GRAPH_SEED", "AutomaticControlDependencies", "EagerTensor", "FuncGraph", "add_control_input", "branch_graph", "build_cond",
+    "build_while", "call_concrete", "capture_at_call_time", "captures_of", "function_bodies", "function_graph", "gated", "global_seed",
+    "has_gradient", "in_eager_mode", "is_stateful_op", "is_symbolic_tensor", "redirect", "self_test", "tape_may_record",
+    "variable_accessed", "watch_operations",
 ]
 
 EagerTensor: type = _ops.EagerTensor
+DEFAULT_GRAPH_SEED: int = _random_seed.DEFAULT_GRAPH_SEED
 FuncGraph = Any
 
 
@@ -74,6 +80,49 @@ def add_control_input(op: tf.Operation, before: tf.Operation) -> None:
     op._add_control_input(before)
 
 
+def watch_operations(graph: FuncGraph, types: frozenset[str], action: Callable[[tf.Operation], None]) -> None:
+    """Call `action` with each operation of these types right after it is made in `graph`."""
+    create = graph._create_op_internal
+
+    def creating(op_type: str, *args: Any, **kwargs: Any) -> tf.Operation:
+        op = create(op_type, *args, **kwargs)
+        if op_type in types:
+            action(op)
+        return op
+
+    graph._create_op_internal = creating
+
+
+def redirect(old: tf.Tensor, new: tf.Tensor, readers: Sequence[tf.Operation]) -> None:
+    """Make operations of a graph that read `old` read `new`."""
+    for op in readers:
+        for place, tensor in enumerate(op.inputs):
+            if tensor is old:
+                op._update_input(place, new)
+
+
+def function_bodies(op: tf.Operation) -> list[Any]:
+    """The definitions of all functions that an operation calls, directly or not."""
+    found: dict[str, Any] = {}
+    pending = _called_functions(op.node_def) if any(one.type in ("func", "list(func)") for one in op.op_def.attr) else []
+    while pending:
+        name = pending.pop()
+        if name not in found:
+            found[name] = op.graph._get_function(name).cached_definition
+            pending.extend(inner for node in found[name].node_def for inner in _called_functions(node))
+    return list(found.values())
+
+
+def _called_functions(node: Any) -> list[str]:
+    values = node.attr.values()
+    return [one.name for value in values for one in (value.func, *value.list.func) if one.name]
+
+
+def global_seed() -> int | None:
+    """What `tf.random.set_seed` was last given."""
+    return _context.global_seed()  # type: ignore[no-any-return]
+
+
 def captures_of(concrete: Any) -> list[Any]:
     """What a concrete function captures, in the order of its inputs: tensors, then the objects that fetch one."""
     graph = concrete.graph
@@ -88,10 +137,42 @@ def call_concrete(concrete: Any, captured: Sequence[tf.Tensor]) -> list[tf.Tenso
     return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
 
 
+def tape_may_record() -> bool:
+    """Whether a gradient tape or forward accumulator is recording on this thread."""
+    return bool(_record.could_possibly_record())
+
+
+def variable_accessed(variable: tf.Variable) -> None:
+    """Let tapes watch a variable, as reading it does."""
+    _variables.variable_accessed(variable)
+
+
+def gated(tensor: tf.Tensor, is_open: Callable[[], bool]) -> tf.Tensor:
+    """An alias of an eager tensor; its gradient is None unless `is_open()` by the time it is asked for."""
+    with _record.stop_recording():
+        alias = tf.identity(tensor)
+    _record.record_operation("Identity", [alias], [tensor], lambda gradient: [gradient if is_open() else None])
+    return alias
+
+
+def has_gradient(kind: str) -> bool:
+    """Whether gradients flow through operations of a kind; one that nobody registered raises when it is asked for."""
+    try:
+        return _ops.gradient_registry.lookup(kind) is not None
+    except LookupError:
+        return True
+
+
+def function_graph(graph: FuncGraph, name: str) -> FuncGraph | None:
+    """The traced graph of a function that operations of `graph` call, None if it was not traced in this process."""
+    function = graph._get_function(name)
+    return getattr(function, "graph", None)
+
+
 def self_test() -> list[str]:
     """Use every private symbol once; returns the names of those that do not behave as needed."""
     broken = []
-    for name, probe in (("cond", _probe_cond), ("while", _probe_while), ("capture", _probe_capture)):
+    for name, probe in PROBES:
         try:
             works = probe()
         except (AttributeError, TypeError, ValueError, tf.errors.OpError):
@@ -137,3 +218,44 @@ def _probe_capture() -> bool:
     first = float(call_concrete(concrete, [fetch()])[0])
     box[0] = tf.constant(5.0)
     return first == 1.0 and float(call_concrete(concrete, [fetch()])[0]) == 5.0
+
+
+def _probe_tape() -> bool:
+    x, variable = tf.constant(1.0), tf.Variable(1.0)
+    with tf.GradientTape(persistent=True) as tape:
+        recording = tape_may_record()
+        variable_accessed(variable)
+        tape.watch(x)
+        passed, held = (gated(x, lambda way=way: way) * 2.0 for way in (True, False))  # type: ignore[misc]
+    return recording and tape.watched_variables() == (variable,) and float(tape.gradient(passed, x)) == 2.0 and tape.gradient(held, x) is None
+
+
+def _probe_functions() -> bool:
+    def run(x: tf.Tensor) -> tf.Tensor:
+        return tf.cond(x > 0.0, lambda: x * 2.0, lambda: x)
+
+    graph = tf.function(run, autograph=False).get_concrete_function(tf.TensorSpec([])).graph
+    branch = next(op for op in graph.get_operations() if op.type == "StatelessIf").get_attr("then_branch")
+    found = function_graph(graph, branch.name)
+    return found is not None and len(found.outputs) == 1 and has_gradient("Mul") and not has_gradient("StopGradient")
+
+
+def _probe_redirect() -> bool:
+    def other_input(x: tf.Tensor) -> tf.Tensor:
+        made: list[tf.Operation] = []
+        watch_operations(tf.compat.v1.get_default_graph(), frozenset({"Square"}), made.append)
+        out = tf.raw_ops.Square(x=x)
+        redirect(x, tf.constant(3.0), made)
+        return out
+
+    return float(tf.function(other_input, autograph=False)(tf.constant(2.0))) == 9.0
+
+
+def _probe_seed() -> bool:
+    return global_seed() is None or isinstance(global_seed(), int)
+
+
+PROBES = (
+    ("cond", _probe_cond), ("while", _probe_while), ("capture", _probe_capture), ("tape", _probe_tape),
+    ("functions", _probe_functions), ("redirect", _probe_redirect), ("seed", _probe_seed),
+)

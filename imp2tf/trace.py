@@ -1,9 +1,10 @@
 """From a call to a graph: trace the converted function once, and keep what is needed to run it again."""
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -13,31 +14,49 @@ from imp2tf.containers import grow
 from imp2tf.arithmetic import OVERFLOW
 from imp2tf.effects import commits, order_effects
 from imp2tf.errors import Fallback, GraphRefused, NeedsValue, TraceFailed, VariableCreated, fall_back, user_location
-from imp2tf.exceptions import TRACE_BOUNDARIES, ProgramRaise, raise_from_user_code
+from imp2tf.exceptions import TRACE_BOUNDARIES, Frame, ProgramRaise, StopRun, located, raise_from_user_code
 from imp2tf.growable import GrowableList, element_at, growable_length, pushed
 from imp2tf.guards import compile_guards
 from imp2tf.heap import Fetch, guard_distinct, lift
 from imp2tf.join import join
+from imp2tf.junctions import junctions_of, results_vary
 from imp2tf.options import Options
 from imp2tf.places import Argument
 from imp2tf.plan import Build, Recipe, Recorder
+from imp2tf.random_ops import RANDOM_OPS, draw_eagerly
 from imp2tf.region import scope
 from imp2tf.session import Guard, Relaxations, Session, resumed
-from imp2tf.tf_compat import build_while, call_concrete, captures_of, is_stateful_op
+from imp2tf.taped import Taped
+from imp2tf.tf_compat import build_while, call_concrete, captures_of, is_stateful_op, tape_may_record
 from imp2tf.values import Growable
 
 __all__ = ["AlwaysRaises", "Graph", "Run", "trace_call"]
 
 
 class Run:
-    """What one graph and its calls share: the arguments of the call that runs, and what host calls leave behind."""
+    """What one graph and its calls share: the arguments of the call that runs, and what host calls leave behind.
 
-    def __init__(self) -> None:
+    `embedded` graphs are run by somebody else, who is told what a host call raises by TensorFlow.
+    """
+
+    def __init__(self, embedded: bool = False) -> None:
+        self.embedded = embedded
         self.args: Sequence[Any] = ()
         self.error: BaseException | None = None
         self.commit: list[tuple[Any, Any]] = []
         self.host_calls = 0
         self.lock = threading.RLock()
+
+    @contextlib.contextmanager
+    def stopping(self, frames: list[Frame]) -> Iterator[None]:
+        """What a host call raises ends the run, and is raised by the dispatcher as if from the user's lines."""
+        try:
+            yield
+        except BaseException as error:
+            if self.embedded:
+                raise
+            self.error = located(error, frames)
+            raise StopRun from None
 
     call = staticmethod(calls.call)
 
@@ -84,6 +103,7 @@ class Graph:
     calls_python: bool
     host_calls: int
     kept: Any
+    taped: Taped
 
     @property
     def has_effects(self) -> bool:
@@ -95,17 +115,20 @@ class Graph:
         captured = [one.at(args) if isinstance(one, Fetch) else one for one in self.captures]
         if not self.calls_python:
             try:
-                outputs = call_concrete(self.concrete, captured)
+                outputs = self._outputs(captured)
             except tf.errors.InvalidArgumentError as error:
                 raise self._refused(error) from None
             return self._finish(outputs, args)
         with self.run.lock:
             self.run.args, self.run.error, self.run.commit = args, None, []
             try:
-                outputs = call_concrete(self.concrete, captured)
+                outputs = self._outputs(captured)
             except tf.errors.OpError as error:
                 self._stopped(error)
             return self._finish(outputs, args)
+
+    def _outputs(self, captured: list[Any]) -> list[tf.Tensor]:
+        return self.taped(captured) if tape_may_record() else call_concrete(self.concrete, captured)
 
     def _stopped(self, error: tf.errors.OpError) -> None:
         """The run ended early: by the program's own exception, or by an operation that failed."""
@@ -144,6 +167,7 @@ def trace_call(function: Any, names: Sequence[str], args: Sequence[Any], rebuild
     def body() -> list[tf.Tensor]:
         session = Session(tf.compat.v1.get_default_graph(), relaxations)
         session.run = run
+        draw_eagerly(session, session.graph)
         parts["session"] = session
         with resumed(session), scope(), tf.variable_creator_scope(_refuse_variable):
             lifted = [lift(session, value, Argument(i, name)) for i, (name, value) in enumerate(zip(names, args, strict=True))]
@@ -155,14 +179,24 @@ def trace_call(function: Any, names: Sequence[str], args: Sequence[Any], rebuild
             if parts["writes"]:
                 guard_distinct(session)
             outputs = [tf.identity(tensor) for tensor in recorder.tensors]
+            outputs.extend(_way(session, outputs, parts))
         parts["calls_python"] = order_effects(session, session.graph)
         return outputs
 
-    TRACE_BOUNDARIES.add(body.__code__)
+    TRACE_BOUNDARIES.add((__file__, body.__name__))
     concrete = _concrete(body, options, function)
     session = parts["session"]
-    return Graph(concrete, captures_of(concrete), parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
-                 parts["calls_python"], session.counts["host_calls"], session.kept)
+    captures = captures_of(concrete)
+    return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
+                 parts["calls_python"], session.counts["host_calls"], session.kept, Taped(concrete, captures, parts["junctions"]))
+
+
+def _way(session: Session, results: list[tf.Tensor], parts: dict[str, Any]) -> list[tf.Tensor]:
+    """What tells the way of a run, if gradients depend on it."""
+    junctions = junctions_of(session, session.graph)
+    needed = bool(junctions.keys) and results_vary(session.graph, results)
+    parts["junctions"] = junctions.keys if needed else []
+    return [junctions.vector()] if needed else []
 
 
 def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: Any) -> Any:
@@ -184,8 +218,9 @@ def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: A
 
 
 WITHOUT_EFFECT = frozenset({
-    "Placeholder", "ReadVariableOp", "VarHandleOp", "Assert", "If", "While", "Case", "StatefulPartitionedCall", "ResourceGather", "EagerPyFunc",
-})
+    "Placeholder", "ReadVariableOp", "VarHandleOp", "Assert", "If", "While", "Case", "StatefulPartitionedCall", "ResourceGather",
+    "EagerPyFunc",
+}) | RANDOM_OPS
 
 
 def _has_effects(graph_def: Any) -> bool:

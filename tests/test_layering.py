@@ -19,7 +19,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     ("values and the heap", ("values", "places", "session", "heap")),
     ("the lattice", ("snapshots", "specs", "growable", "join")),
-    ("regions of the graph", ("plan", "effects", "exceptions", "region", "exits")),
+    ("regions of the graph", ("plan", "effects", "exceptions", "random_ops", "connectivity", "junctions", "region", "exits")),
     (
         "what operators share",
         (
@@ -28,7 +28,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("features", ("converters", "converters.*")),
-    ("running", ("guards", "trace", "dispatch", "embedding", "report")),
+    ("running", ("guards", "taped", "trace", "dispatch", "embedding", "report")),
     ("front ends", ("__init__", "__main__", "api", "keras", "export", "check")),
 )  # fmt: skip
 
