@@ -14,18 +14,20 @@ FENCE = re.compile(r"^```(?P<kind>\w*)\n(?P<body>.*?)^```$", re.MULTILINE | re.D
 NAMED = re.compile(r"\A# (\w+\.py)\n")
 ENOUGH_SECONDS = 300
 
-# Each program prints into a file beside it; one that fails leaves its traceback in another.
+# Each program prints into a file beside it; another file says how it ended: nothing, or a traceback.
 DRIVER = """
 import contextlib, os, runpy, sys, traceback
 
 for folder, name in zip(sys.argv[1::2], sys.argv[2::2]):
     os.chdir(folder)
+    failure = ""
     with open("printed", "w") as printed, contextlib.redirect_stdout(printed):
         try:
             runpy.run_path(name, run_name="__main__")
         except BaseException:
-            with open("failed", "w") as failed:
-                traceback.print_exc(file=failed)
+            failure = traceback.format_exc()
+    with open("ended", "w") as ended:
+        ended.write(failure)
 """
 
 
@@ -79,12 +81,11 @@ def _drive(arguments: list[str]) -> str:
 
 
 def _problem(place: Path, program: Block, errors: str) -> str:
-    failed, printed = place / "failed", place / "printed"
-    if failed.exists():
-        return failed.read_text(encoding="utf-8")
-    if not printed.exists():
-        return f"it was not run: {errors}"
-    text = printed.read_text(encoding="utf-8")
+    ended = place / "ended"
+    failure = ended.read_text(encoding="utf-8") if ended.exists() else f"it did not end: {errors}"
+    if failure:
+        return failure
+    text = (place / "printed").read_text(encoding="utf-8")
     if program.output is None or _tidied(text) == _tidied(program.output):
         return ""
     return f"it prints\n{text}\nbut the document says\n{program.output}"
