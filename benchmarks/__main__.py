@@ -61,14 +61,15 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     settings = Settings.quick() if options.quick else Settings()
     console = Console()
+    machine = report.machine()
     results: list[Result] = []
     with console.status("measuring") as status:
         for suite, case in chosen(options.only):
             status.update(f"measuring: {suite}, {case}")
             results += SUITES[suite].run(case, settings)
-    report.show(console, results)
+    report.show(console, results, machine)
     if options.json:
-        report.write_json(options.json, results, settings)
+        report.write_json(options.json, results, settings, machine)
     return 1 if any(result.contender == CONVERTED and result.difference for result in results) else 0
 
 

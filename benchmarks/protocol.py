@@ -81,9 +81,9 @@ class Contender:
         if self.stats is None:
             return self.note
         stats = self.stats()
-        fell = f"{len(stats['fallbacks'])} fallbacks" if stats["fallbacks"] else ""
+        fell = [f"plain Python at line {found['line']} ({found['code']})" for found in stats["fallbacks"]]
         few = "" if self.in_graph else f"only {stats['graph_calls']} of {stats['calls']} calls in a graph"
-        return "; ".join(filter(None, [self.note, fell, few]))
+        return "; ".join(filter(None, [self.note, *fell, few]))
 
 
 @dataclass(frozen=True)

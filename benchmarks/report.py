@@ -24,7 +24,7 @@ Cases = dict[tuple[str, str], dict[str, Result]]
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on besides the code."""
+    """What the figures depend on besides the code; to be asked before measuring, for the sake of ``load``."""
     return {
         "processor": _processor(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
@@ -67,11 +67,13 @@ def means(cases: Cases) -> dict[str, dict[str, float]]:
     }
 
 
-def write_json(path: Path, results: list[Result], settings: Settings) -> None:
+def write_json(
+    path: Path, results: list[Result], settings: Settings, described: dict[str, Any]
+) -> None:
     """All of it, for other programs: times in seconds; ``speedup``, how many times as fast imp2tf is."""
     cases = by_case(results)
     document = {
-        "machine": machine(),
+        "machine": described,
         "settings": asdict(settings),
         "results": [asdict(result) for result in results],
         "speedup": [
@@ -83,7 +85,7 @@ def write_json(path: Path, results: list[Result], settings: Settings) -> None:
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
-def show(console: Console, results: list[Result]) -> None:
+def show(console: Console, results: list[Result], described: dict[str, Any]) -> None:
     """One table for each suite, then the notes, then the machine."""
     cases = by_case(results)
     for suite in dict.fromkeys(suite for suite, _ in cases):
@@ -94,7 +96,7 @@ def show(console: Console, results: list[Result]) -> None:
             wrong = result.difference and f"not equal to eager: {result.difference}"
             for text in filter(None, [wrong, result.note]):
                 console.print(f"{suite}, {name}, {result.contender}: {text}", style="dim", markup=False)
-    console.print(", ".join(f"{key} {value}" for key, value in machine().items()), style="dim", markup=False)
+    console.print(", ".join(f"{key} {value}" for key, value in described.items()), style="dim", markup=False)
 
 
 def _table(suite: str, cases: dict[str, dict[str, Result]], mean: dict[str, float]) -> Table:

@@ -6,11 +6,33 @@ lowers its kind, so the order below does not matter; it follows the language ref
 if __name__ != "imp2tf.converters":
     raise ImportError("import this package as imp2tf.converters (run: pip install -e .)")
 
-from imp2tf.conversion import register_converters
 from imp2tf.converters import (
-    assignment, binary, boolean, builtins_, calls_, compare, comprehensions, for_, formatting, functions, if_, jumps, literals, match_,
-    names, print_, raise_, subscripts, try_, while_, with_,
+    assignment,
+    binary,
+    boolean,
+    builtins_,
+    calls_,
+    compare,
+    comprehensions,
+    for_,
+    formatting,
+    functions,
+    if_,
+    jumps,
+    literals,
+    match_,
+    names,
+    print_,
+    raise_,
+    random_,
+    subscripts,
+    tf_control_flow,
+    try_,
+    while_,
+    with_,
 )
+
+from imp2tf.conversion import register_converters
 
 CONVERTERS = (
     names.Names,                           # x
@@ -49,4 +71,4 @@ CONVERTERS = (
 
 register_converters(CONVERTERS)
 
-__all__ = ["CONVERTERS", "builtins_", "print_"]
+__all__ = ["CONVERTERS", "builtins_", "print_", "random_", "tf_control_flow"]

@@ -19,10 +19,10 @@ from imp2tf.calls import call
 from imp2tf.containers import new_list
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.heap import is_container, is_user_function
-from imp2tf.namespace import operator
-from imp2tf.quote import GIVEN, quote, quote_expr
 from imp2tf.iteration import drained
+from imp2tf.namespace import operator
 from imp2tf.operations import in_place
+from imp2tf.quote import GIVEN, quote, quote_expr
 from imp2tf.rewrite import Converter
 from imp2tf.targets import assign, constant
 from imp2tf.values import Union

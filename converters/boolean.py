@@ -48,7 +48,7 @@ def with_state(rw: Any, call: Any, node: gast.expr) -> gast.expr:
         state = rw.state([], node, names, exits=False)
         rw.frame.before.extend(state.setup)
         call.keywords.append(gast.keyword("state", state.expr))
-    return call  # type: ignore[no-any-return]
+    return call
 
 
 @operator

@@ -19,7 +19,16 @@ from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.foreign import numpy_value
 from imp2tf.heap import contents, is_container, is_user_function
 from imp2tf.iteration import (
-    Cursor, EnumerateCursor, GeneratorValue, MapCursor, RunRange, StaticCursor, ZipCursor, cursor_of, drained, reversed_cursor,
+    Cursor,
+    EnumerateCursor,
+    GeneratorValue,
+    MapCursor,
+    RunRange,
+    StaticCursor,
+    ZipCursor,
+    cursor_of,
+    drained,
+    reversed_cursor,
 )
 from imp2tf.loops import run_for
 from imp2tf.operations import binary_operation, compare_operation, truth_as_number, truth_of
@@ -59,7 +68,7 @@ def _scalar_number(value: tf.Tensor) -> PyNumber:
         return PyNumber("float", tf.cast(value, tf.float64))
     if value.dtype.is_integer:
         return PyNumber("int", tf.cast(value, tf.int64))
-    return fall_back(NeedsValue, f"a Python number of a {value.dtype.name} tensor")  # type: ignore[no-any-return]
+    return fall_back(NeedsValue, f"a Python number of a {value.dtype.name} tensor")
 
 
 def _convert_number(kind: str, value: PyNumber) -> PyNumber:
@@ -288,9 +297,9 @@ def known_items(value: Any, what: str) -> list[Any]:
     user = user_cursor(value)
     items = drained(user if user is not None else value)
     if items is None:
-        return fall_back(NeedsValue, f"{what} of a run-time length")  # type: ignore[no-any-return]
+        return fall_back(NeedsValue, f"{what} of a run-time length")
     if any(isinstance(item, Union) and any(one is SKIP for one in item.alternatives) for item in items):
-        return fall_back(NeedsValue, f"{what} of items chosen at run time")  # type: ignore[no-any-return]
+        return fall_back(NeedsValue, f"{what} of items chosen at run time")
     return [item for item in items if item is not SKIP]
 
 
@@ -353,7 +362,7 @@ def sorted_(iterable: Any, *, key: Any = None, reverse: Any = False) -> Any:
 def _sorted_at_run_time(items: list[Any], keys: list[Any], reverse: Any) -> list[Any]:
     pairs = _number_keys(keys)
     if pairs is None or not isinstance(reverse, bool):
-        return fall_back(NeedsValue, "sorted() by keys that are no numbers")  # type: ignore[no-any-return]
+        return fall_back(NeedsValue, "sorted() by keys that are no numbers")
     order = tf.argsort(pairs, stable=True, direction="DESCENDING" if reverse else "ASCENDING")
     return [_pick(items, order[place]) for place in range(len(items))]
 

@@ -47,7 +47,7 @@ class Calls(Converter, lowers=(gast.Call,)):
     def _argument(self, node: gast.expr) -> gast.expr:
         if isinstance(node, gast.Starred):
             return gast.Starred(quote_expr("rt.items(value)", node, value=self.rw.visit(node.value)), gast.Load())
-        return self.rw.visit(node)  # type: ignore[no-any-return]
+        return self.rw.visit(node)
 
     def _super(self, node: gast.Call) -> gast.expr:
         frame = self.rw.frame
@@ -81,7 +81,7 @@ def items(value: Any) -> Any:
 def mapping(value: Any) -> dict[str, Any]:
     """The items of a ``**`` argument or element."""
     if is_container(value) and isinstance(value, dict):
-        return static(value, "**")  # type: ignore[no-any-return]
+        return static(value, "**")
     if not hasattr(value, "keys"):
         raise_error(TypeError(f"argument after ** must be a mapping, not {type(value).__name__}"))
     return dict(value)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import gast
+import tensorflow as tf
 
 from imp2tf.namespace import operator
 from imp2tf.operations import compare_operation, contains, is_same, truth_of
@@ -17,8 +18,6 @@ from imp2tf.region import select
 from imp2tf.rewrite import Converter
 from imp2tf.targets import constant
 from imp2tf.values import PyNumber
-
-import tensorflow as tf
 
 COMPARE: dict[type, str] = {
     gast.Lt: "<", gast.LtE: "<=", gast.Gt: ">", gast.GtE: ">=", gast.Eq: "==", gast.NotEq: "!=", gast.Is: "is", gast.IsNot: "is not",

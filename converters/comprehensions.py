@@ -29,7 +29,6 @@ from imp2tf.rewrite import Converter
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import SKIP, Deferred, Growable, Union, is_runtime
 
-
 MAX_UNROLLED = 64
 
 
@@ -55,9 +54,9 @@ class Comprehensions(Converter, lowers=(gast.ListComp, gast.SetComp, gast.DictCo
         body = add
         for place, generator in reversed(list(enumerate(generators))):
             for test in reversed(generator.ifs):
-                body = [located(gast.If(test, body, []), test)]  # type: ignore[list-item]
+                body = [located(gast.If(test, body, []), test)]
             iterable = name(GIVEN, generator.iter) if place == 0 else generator.iter
-            body = [located(gast.For(generator.target, iterable, body, [], None), generator.iter)]  # type: ignore[list-item]
+            body = [located(gast.For(generator.target, iterable, body, [], None), generator.iter)]
         return body
 
 
@@ -70,7 +69,7 @@ def nested(rw: Any, function: str, body: list[gast.stmt], at: gast.AST) -> gast.
     if outer:
         definition.body.insert(0, located(gast.Nonlocal(outer), at))
     rw.scopes = {**rw.scopes, **scopes(definition)}
-    return rw.function(definition)  # type: ignore[no-any-return]
+    return rw.function(definition)
 
 
 class GeneratorExpressions(Converter, lowers=(gast.GeneratorExp,)):
@@ -78,7 +77,7 @@ class GeneratorExpressions(Converter, lowers=(gast.GeneratorExp,)):
 
     def lower(self, node: gast.GeneratorExp) -> gast.expr:
         if len(node.generators) > 1:
-            return self.rw.visit(gast.copy_location(gast.ListComp(node.elt, node.generators), node))  # type: ignore[no-any-return]
+            return self.rw.visit(gast.copy_location(gast.ListComp(node.elt, node.generators), node))
         (generator,) = node.generators
         step = self.rw.fresh("comp")
         value: gast.expr = node.elt
@@ -88,7 +87,7 @@ class GeneratorExpressions(Converter, lowers=(gast.GeneratorExp,)):
             located(gast.Assign([generator.target], name(GIVEN, node)), node),
             located(gast.Return(value), node),
         ]
-        self.rw.frame.before.append(nested(self.rw, step, body, node))  # type: ignore[arg-type]
+        self.rw.frame.before.append(nested(self.rw, step, body, node))
         return quote_expr("rt.generator(iterable, step)", node, iterable=self.rw.visit(generator.iter), step=step)
 
 

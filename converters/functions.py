@@ -86,7 +86,7 @@ def function(made: types.FunctionType, name: str, line: int, outer: types.CodeTy
     for cell in made.__closure__ or ():
         if not session.is_born(cell):
             session.born(cell)
-    return session.born(made)  # type: ignore[no-any-return]
+    return session.born(made)
 
 
 def code_of(outer: types.CodeType, name: str, line: int) -> types.CodeType | None:

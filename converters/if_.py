@@ -15,12 +15,12 @@ from typing import Any
 
 import gast
 
+from imp2tf.analysis.scopes import bound_names
 from imp2tf.namespace import operator, rt
 from imp2tf.operations import truth_of
 from imp2tf.quote import quote
 from imp2tf.region import NO_STATE, State, cond
 from imp2tf.rewrite import Converter
-from imp2tf.analysis.scopes import bound_names
 
 rt.state = State
 rt.no_state = NO_STATE

@@ -11,11 +11,11 @@ import gast
 
 from imp2tf import containers
 from imp2tf.alternatives import raise_error
+from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.namespace import operator
 from imp2tf.quote import quote_expr
 from imp2tf.rewrite import Converter
 from imp2tf.values import Deferred, Union, is_runtime
-from imp2tf.errors import NeedsValue, fall_back
 
 
 class Displays(Converter, lowers=(gast.List, gast.Tuple, gast.Set, gast.Dict)):
@@ -34,7 +34,7 @@ class Displays(Converter, lowers=(gast.List, gast.Tuple, gast.Set, gast.Dict)):
     def _element(self, node: gast.expr) -> gast.expr:
         if isinstance(node, gast.Starred):
             return gast.Starred(quote_expr("rt.items(value)", node, value=self.rw.visit(node.value)), gast.Load())
-        return self.rw.visit(node)  # type: ignore[no-any-return]
+        return self.rw.visit(node)
 
     def _dict(self, node: gast.Dict) -> gast.expr:
         keys = [self.rw.visit(key) if key is not None else None for key in node.keys]
@@ -50,13 +50,13 @@ class Displays(Converter, lowers=(gast.List, gast.Tuple, gast.Set, gast.Dict)):
 @operator
 def new(value: list[Any]) -> list[Any]:
     """A list that the program has just made."""
-    return containers.new(value)  # type: ignore[no-any-return]
+    return containers.new(value)
 
 
 @operator
 def new_dict(value: dict[Any, Any]) -> dict[Any, Any]:
     """A dict that the program has just made."""
-    return containers.new(value)  # type: ignore[no-any-return]
+    return containers.new(value)
 
 
 @operator

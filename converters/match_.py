@@ -15,11 +15,11 @@ from typing import Any
 import gast
 import tensorflow as tf
 
+from imp2tf.attributes import get_attribute, has_attribute
 from imp2tf.containers import static
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.heap import is_container
 from imp2tf.namespace import operator
-from imp2tf.attributes import get_attribute, has_attribute
 from imp2tf.operations import compare_operation, is_same, truth_as_number, truth_of
 from imp2tf.quote import RUNTIME, located, quote, quote_expr
 from imp2tf.region import select
@@ -39,7 +39,7 @@ class Matches(Converter, desugars=(gast.Match,)):
 
     def _cases(self, cases: list[Any], subject: str, at: gast.AST) -> list[gast.stmt]:
         if not cases:
-            return [located(gast.Pass(), at)]  # type: ignore[list-item]
+            return [located(gast.Pass(), at)]
         case, others = cases[0], cases[1:]
         found, holds = self.rw.fresh("match"), self.rw.fresh("case")
         template = f"found = {RUNTIME}.match(subject, pattern)\nholds = {RUNTIME}.matched(found)"
@@ -49,9 +49,9 @@ class Matches(Converter, desugars=(gast.Match,)):
         if case.guard is not None:
             inside += quote("holds = guard", case.guard, holds=holds, guard=case.guard)
         if inside:
-            out.append(located(gast.If(quote_expr("holds", case.pattern, holds=holds), inside, []), case.pattern))  # type: ignore[arg-type]
+            out.append(located(gast.If(quote_expr("holds", case.pattern, holds=holds), inside, []), case.pattern))
         test = quote_expr("holds", case.pattern, holds=holds)
-        out.append(located(gast.If(test, case.body, self._cases(others, subject, at)), case.pattern))  # type: ignore[arg-type]
+        out.append(located(gast.If(test, case.body, self._cases(others, subject, at)), case.pattern))
         return out
 
 
@@ -80,7 +80,7 @@ def pattern_code(pattern: Any) -> gast.expr:
         positional = _tuple([pattern_code(one) for one in pattern.patterns])
         names = _tuple([constant(one) for one in pattern.kwd_attrs])
         parts.extend([pattern.cls, positional, names, _tuple([pattern_code(one) for one in pattern.kwd_patterns])])
-    return located(_tuple(parts), pattern)  # type: ignore[return-value]
+    return located(_tuple(parts), pattern)
 
 
 def _tuple(items: list[Any]) -> gast.Tuple:
@@ -185,9 +185,9 @@ def _sequence(subject: Any, *patterns: Any) -> Found:
     after = len(patterns) - star - 1
     if len(items) < len(patterns) - 1:
         return Found(False, {})
-    tests = [lambda item=item, one=one: _match(item, one) for item, one in zip(items, patterns[:star])]  # type: ignore[misc]
+    tests: list[Callable[[], Found]] = [lambda item=item, one=one: _match(item, one) for item, one in zip(items, patterns[:star])]
     tail = items[len(items) - after:]
-    tests += [lambda item=item, one=one: _match(item, one) for item, one in zip(tail, patterns[star + 1:])]  # type: ignore[misc]
+    tests += [lambda item=item, one=one: _match(item, one) for item, one in zip(tail, patterns[star + 1:])]
     found = _all(tests)
     name = patterns[star][1]
     return Found(found.holds, {**found.captures, name: list(items[star: len(items) - after])} if name else found.captures)

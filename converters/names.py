@@ -64,7 +64,7 @@ class SharedVariables:
 @operator
 def shared_variables() -> SharedVariables:
     """An object of the trace, so that its fields are carried by any branch or loop that changes them."""
-    return current().born(SharedVariables())  # type: ignore[no-any-return]
+    return current().born(SharedVariables())
 
 
 @operator

@@ -48,7 +48,7 @@ class Asserts(Converter, lowers=(gast.Assert,)):
             error.args = [node.msg] if node.msg is not None else []
             failed = gast.UnaryOp(gast.Not(), node.test)
             test = gast.If(gast.copy_location(failed, node), [gast.copy_location(gast.Raise(error, None), node)], [])
-            return self.rw.statement(gast.copy_location(test, node))  # type: ignore[no-any-return]
+            return self.rw.statement(gast.copy_location(test, node))
         message = self.rw.delayed(node.msg) if node.msg is not None else constant(None)
         return quote("rt.assert_(test, message)", node, test=self.rw.visit(node.test), message=message)
 

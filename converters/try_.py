@@ -42,7 +42,7 @@ class Tries(Converter, lowers=(gast.Try,)):
         self.rw.frame.tries += 1
         body = self.rw.closure("try", stmts)
         self.rw.frame.tries -= 1
-        return body  # type: ignore[no-any-return]
+        return body
 
     def _finally(self, node: gast.Try) -> list[gast.stmt]:
         stmts = node.body
@@ -81,7 +81,7 @@ class Tries(Converter, lowers=(gast.Try,)):
         definition = block.definition
         first = 1 if isinstance(definition.body[0], gast.Nonlocal) else 0
         definition.body[first:first] = put
-        return block  # type: ignore[no-any-return]
+        return block
 
 
 # ------------------------------------------------------------------------------------------------ run time

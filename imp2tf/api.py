@@ -32,16 +32,17 @@ class ConvertedFunction(Generic[P, R]):
     def __init__(self, function: Callable[P, R], options: Options) -> None:
         functools.update_wrapper(self, function, updated=())
         self.__imp2tf_function__ = function
+        self._qualname: str = getattr(function, "__qualname__", type(function).__qualname__)
         self._options = options
         self._dispatcher = Dispatcher(function, options)
         self._bound: Any = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if active() is not None:
-            return calls.call(self.__imp2tf_function__, *args, **kwargs)  # type: ignore[no-any-return]
+            return calls.call(self.__imp2tf_function__, *args, **kwargs)
         if not in_eager_mode():
-            return call_in_graph(self.__imp2tf_function__, args, kwargs)  # type: ignore[no-any-return]
-        return self._dispatcher(args, kwargs)  # type: ignore[no-any-return]
+            return call_in_graph(self.__imp2tf_function__, args, kwargs)
+        return self._dispatcher(args, kwargs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -53,7 +54,7 @@ class ConvertedFunction(Generic[P, R]):
         return ConvertedFunction(self.__imp2tf_function__, self._options)
 
     def __reduce__(self) -> str:
-        return self.__qualname__  # type: ignore[no-any-return]
+        return self._qualname
 
     # -------------------------------------------------------------------------------------- as tf.function
     @property
@@ -92,7 +93,7 @@ class ConvertedFunction(Generic[P, R]):
         """Call the function (if arguments are given) and report what runs as a graph, what as Python, and why."""
         if args or kwargs or not inspect.signature(self).parameters:
             self(*args, **kwargs)
-        return Report(self.__qualname__, self.stats(), self.guards(), list(self._dispatcher.misses))
+        return Report(self._qualname, self.stats(), self.guards(), list(self._dispatcher.misses))
 
     def guards(self) -> list[str]:
         """What the newest graph assumes."""
@@ -171,6 +172,6 @@ def _converted(function: Any, options: Options) -> Any:
 def explain(function: Any) -> Callable[..., Report]:
     """``explain(f)(*args)``: call `f` converted and report what runs as a graph, what as Python, and why."""
     converted = function if isinstance(function, ConvertedFunction) else convert(function, profile_runs=0)
-    return converted.explain  # type: ignore[no-any-return]
+    return converted.explain
 
 

@@ -19,7 +19,7 @@ from imp2tf.session import active
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import NUMBER_DTYPES, Deferred, PyNumber, Union, is_runtime, number_kind
 
-__all__ = ["BINARY", "COMPARE", "as_number", "as_tensor", "binary", "compare", "holds_runtime", "number_tensor", "run_operation", "unary"]
+__all__ = ["BINARY", "COMPARE", "OVERFLOW", "as_number", "as_tensor", "binary", "compare", "holds_runtime", "number_tensor", "run_operation", "unary"]
 
 Function = Callable[..., Any]
 
@@ -106,7 +106,27 @@ def _numbers(op: str, a: Any, b: Any) -> PyNumber:
         return _bitwise(op, a, b, kind)
     if op not in ("+", "-", "*"):
         raise ProgramRaise(_type_error(op, kinds))
-    return PyNumber(kind, BINARY[op](as_number(a, kind), as_number(b, kind)))
+    x, y = as_number(a, kind), as_number(b, kind)
+    result = BINARY[op](x, y)
+    return PyNumber(kind, _within_range(op, a, b, x, y, result) if kind == "int" else result)
+
+
+OVERFLOW = "imp2tf: a Python int left the range of int64"
+SMALL = 2**31
+
+
+def _within_range(op: str, a: Any, b: Any, x: tf.Tensor, y: tf.Tensor, result: tf.Tensor) -> tf.Tensor:
+    """Python's ints have no bounds: where the result leaves int64 the run stops, and the call runs as Python.
+
+    A step by a small constant is not checked: no loop makes four billion of them.
+    """
+    small = any(isinstance(one, int) and abs(one) < SMALL for one in (a, b))
+    if (op in ("+", "-") and small) or (op == "*" and any(isinstance(one, int) and abs(one) <= 1 for one in (a, b))):
+        return result
+    wide = {"+": tf.add, "-": tf.subtract, "*": tf.multiply, "**": tf.pow}[op](tf.cast(x, tf.float64), tf.cast(y, tf.float64))
+    checked = tf.raw_ops.Assert(condition=tf.abs(wide) < 2.0**62, data=[OVERFLOW], summarize=1)
+    with tf.control_dependencies([checked]):
+        return tf.identity(result)
 
 
 def _type_error(op: str, kinds: tuple[str | None, str | None]) -> TypeError:
@@ -135,7 +155,9 @@ def _power(a: Any, b: Any, kind: str) -> PyNumber:
         fall_back(NeedsValue, "an int to the power of a run-time int is an int or a float, by its sign")
     if kind == "float" and not (isinstance(a, (int, float)) and a > 0) and not (isinstance(b, int) and b >= 0):
         fall_back(NeedsValue, "a float power whose result may be complex or an error")
-    return PyNumber(kind, tf.pow(as_number(a, kind), as_number(b, kind)))
+    x, y = as_number(a, kind), as_number(b, kind)
+    result = tf.pow(x, y)
+    return PyNumber(kind, _within_range("**", a, b, x, y, result) if kind == "int" else result)
 
 
 def _bitwise(op: str, a: Any, b: Any, kind: str) -> PyNumber:

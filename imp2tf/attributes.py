@@ -259,7 +259,7 @@ def _refuses_attributes(owner: Any, found: tuple[type, Any] | None) -> bool:
     if found is not None and hasattr(type(found[1]), "__set__"):
         return not isinstance(found[1], types.MemberDescriptorType)
     frozen = getattr(type(owner), "__dataclass_params__", None)
-    return not hasattr(owner, "__dict__") and found is None or bool(frozen is not None and frozen.frozen)
+    return (not hasattr(owner, "__dict__") and found is None) or bool(frozen is not None and frozen.frozen)
 
 
 def _refused(owner: Any, name: str, value: Any) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import time
 import types
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from imp2tf.containers import ContainerMethod, container_method
 from imp2tf.errors import ForeignCall, NeedsValue, SeveralKinds, UnsupportedSyntax, fall_back
 from imp2tf.heap import is_user_function
 from imp2tf.places import Member
+from imp2tf.purity import has_plain_new
 from imp2tf.session import Session, active, current
 from imp2tf.values import Deferred, Sentinel, Union
 
@@ -89,7 +91,7 @@ def _call_object(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         return invoke(function, args, kwargs)
     if isinstance(function, type):
         return _construct(function, args, kwargs)
-    method = getattr(type(function), "__call__", None)
+    method = inspect.getattr_static(type(function), "__call__", None)
     if is_user_function(method):
         return call(method, function, *args, **kwargs)
     return _call_library(function, args, kwargs)
@@ -101,12 +103,12 @@ def _is_library_method(method: types.MethodType) -> bool:
 
 
 def _call_library(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    for place, value in enumerate(args):
-        if isinstance(value, Union):
-            return over(value, lambda one: call(function, *args[:place], one, *args[place + 1:], **kwargs))
-    for name, value in kwargs.items():
-        if isinstance(value, Union):
-            return over(value, lambda one: call(function, *args, **{**kwargs, name: one}))
+    place = next((i for i, value in enumerate(args) if isinstance(value, Union)), None)
+    if place is not None:
+        return over(args[place], lambda one: call(function, *args[:place], one, *args[place + 1:], **kwargs))
+    name = next((key for key, value in kwargs.items() if isinstance(value, Union)), None)
+    if name is not None:
+        return over(kwargs[name], lambda one: call(function, *args, **{**kwargs, name: one}))
     return foreign.call_foreign(function, args, kwargs, callback)
 
 
@@ -175,8 +177,8 @@ def callback(function: Any) -> Any:
 # ------------------------------------------------------------------------------------------------ classes
 def _construct(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     init = cls.__init__  # type: ignore[misc]
-    if cls.__new__ is object.__new__ and is_user_function(init) and type(cls) is type:
-        made = current().born(cls.__new__(cls))
+    if has_plain_new(cls) and is_user_function(init) and type(cls) is type:
+        made = current().born(object.__new__(cls))
         call(init, made, *args, **kwargs)
         return made
     if isinstance(cls, type) and issubclass(cls, BaseException) and is_user_function(init):

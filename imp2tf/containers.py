@@ -48,7 +48,7 @@ def new_list(elements: Any) -> list[Any]:
         made: list[Any] = new([])
         set_contents(made, elements)
         return made
-    return new(list(elements))  # type: ignore[no-any-return]
+    return new(list(elements))
 
 
 def static(container: Any, action: str) -> Any:
@@ -459,7 +459,7 @@ def _dict_method(owner: Any, found: dict[Any, Any], name: str, args: tuple[Any, 
 
 def _mapping(value: Any) -> dict[Any, Any]:
     if isinstance(value, dict):
-        return static(value, "dict.update")  # type: ignore[no-any-return]
+        return static(value, "dict.update")
     return dict(static(value, "dict.update") if is_container(value) else value)
 
 

@@ -1,8 +1,8 @@
 """From a function to its converted form: read, rewrite, compile, once per code object."""
 from __future__ import annotations
 
-import dataclasses
 import ast
+import dataclasses
 import threading
 import types
 import weakref

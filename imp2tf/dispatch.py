@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from imp2tf.errors import ConversionError, Fallback, Location, RecompileLimit
 from imp2tf.guards import Miss, find_misses, relax
+from imp2tf.heap import contents
 from imp2tf.logs import log
 from imp2tf.options import Options
 from imp2tf.session import Relaxations
@@ -57,18 +58,12 @@ class Parameters:
             if kind is inspect.Parameter.VAR_POSITIONAL:
                 args.extend(value)
             elif kind is inspect.Parameter.VAR_KEYWORD:
-                kwargs.update(_lifted_mapping(value))
+                kwargs.update(contents(value))
             elif kind is inspect.Parameter.KEYWORD_ONLY:
                 kwargs[name] = value
             else:
                 args.append(value)
         return tuple(args), kwargs
-
-
-def _lifted_mapping(value: dict[str, Any]) -> dict[str, Any]:
-    from imp2tf.heap import contents
-
-    return contents(value)  # type: ignore[no-any-return]
 
 
 MAX_ALWAYS_RAISED = 16
@@ -170,10 +165,10 @@ class Dispatcher:
                 if graph.holds(values):
                     return self._run(graph, values, args, kwargs)
             self._learn(values)
-            graph, failure = self._attempt(values)
-        if graph is None:
+            traced, failure = self._attempt(values)
+        if traced is None:
             return self._fall_back(failure, args, kwargs) if failure is not None else self._profiled(args, kwargs)
-        return self._run(graph, values, args, kwargs)
+        return self._run(traced, values, args, kwargs)
 
     def _attempt(self, values: Sequence[Any]) -> tuple[Graph | None, ConversionError | None]:
         """A new graph, or why there is none; neither where the program raises whatever the tensors are."""
@@ -189,12 +184,14 @@ class Dispatcher:
             return None, fallback.error
 
     def _trace(self, values: Sequence[Any]) -> Graph:
+        seeded = self.relaxations.seeded
         try:
             graph = self._traced(values)
-        except Fallback as fallback:
-            if not self.relaxations.active():
+        except Fallback:
+            if self.relaxations.active():
+                self._give_up_relaxing()
+            elif self.relaxations.seeded == seeded:
                 raise
-            self._give_up_relaxing()
             graph = self._traced(values)
         self.counts["traces"] += 1
         self.graphs.insert(0, graph)

@@ -10,34 +10,32 @@ from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.exceptions import StopRun, user_frames
 from imp2tf.places import Contents, Place, Tail
 from imp2tf.plan import Build, Recipe, Recorder
+from imp2tf.random_ops import RANDOM_OPS, read_draws
 from imp2tf.session import Session, current, suspended
 from imp2tf.tf_compat import add_control_input
 from imp2tf.values import Growable, Union
 
-__all__ = ["Stop", "commits", "host_call", "order_effects", "stop_run"]
+__all__ = ["commits", "host_call", "order_effects", "stop_run"]
 
-QUIET_STATEFUL = frozenset({"VarHandleOp", "ReadVariableOp", "Placeholder", "StatelessIf", "StatelessWhile", "StatelessCase"})
+QUIET_STATEFUL = frozenset({"VarHandleOp", "ReadVariableOp", "Placeholder", "StatelessIf", "StatelessWhile", "StatelessCase"}) | RANDOM_OPS
 HOST_OPS = frozenset({"EagerPyFunc", "PyFunc", "Assert", "PrintV2"})
 CALLS = frozenset({"If", "While", "Case", "StatefulPartitionedCall"})
 
 
-class Stop(Exception):
-    """Ends the run of a graph; the dispatcher raises the error that was stored with the run."""
-
-
 def host_call(function: Callable[..., None], *values: Any) -> tf.Operation:
-    """Call `function` with the run-time values of `values` each time the graph passes here."""
+    """Call `function` with the run-time values of `values` each time the graph passes here; what it raises ends the run."""
     session = current()
     recorder = Recorder(session)
     recipes = [recorder.add(value) for value in values]
-    run = session.run
+    run, frames = session.run, user_frames()
 
     def call(*tensors: tf.Tensor) -> None:
         run.host_calls += 1
         build = Build(tensors, run.args)
-        with suspended():
+        with suspended(), run.stopping(frames):
             function(*[recipe(build) for recipe in recipes])
 
     session.counts["host_calls"] += 1
@@ -66,7 +64,7 @@ def stop_run(error: Callable[..., BaseException], *values: Any) -> None:
         run.commit = [(place(build), value(build)) for place, value in writes]
         with suspended():
             run.error = error(*[recipe(build) for recipe in recipes])
-        raise Stop
+        raise StopRun
 
     session.counts["stops"] += 1
     session.kept.append(call)
@@ -115,6 +113,7 @@ def _located(session: Session, place: Place) -> Recipe:
 
 def order_effects(session: Session, graph: Any) -> bool:
     """Chain everything in a finished graph that has an effect, in program order; whether Python is called in it."""
+    read_draws(session, graph)
     operations = graph.get_operations()
     host = any(op.type in HOST_OPS or (id(graph), op.name) in session.host_ops for op in operations)
     if not host:
@@ -131,4 +130,4 @@ def order_effects(session: Session, graph: Any) -> bool:
 def _has_effect(op: tf.Operation) -> bool:
     if op.type in CALLS:
         return True
-    return bool(op.op_def.is_stateful) and op.type not in QUIET_STATEFUL and "Random" not in op.type
+    return bool(op.op_def.is_stateful) and op.type not in QUIET_STATEFUL

@@ -25,7 +25,7 @@ __all__ = ["call_in_graph"]
 def call_in_graph(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Trace a call into the graph that is being built; where that cannot be, the plain function is called in it."""
     session = Session(tf.compat.v1.get_default_graph(), Relaxations())
-    session.run = Run()
+    session.run = Run(embedded=True)
     session.embedded = True
     try:
         with resumed(session), scope():

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 import sys
-import types
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from imp2tf.errors import GraphRefused, is_library_file
 from imp2tf.session import Session
 
-__all__ = ["ProgramRaise", "rebuilder", "raise_from_user_code", "user_frames"]
+__all__ = ["TRACE_BOUNDARIES", "ProgramRaise", "StopRun", "frames_of_op", "located", "rebuilder", "raise_from_user_code", "user_frames"]
 
 Frame = tuple[str, int, str]
 
@@ -38,27 +38,41 @@ class ProgramRaise(BaseException):
         self.frames = user_frames()
 
 
-TRACE_BOUNDARIES: set[types.CodeType] = set()  # functions that start a trace; what called them is not part of it
+class StopRun(Exception):
+    """Ends the run of a graph; the dispatcher raises the error that was stored with the run."""
+
+
+TRACE_BOUNDARIES: set[tuple[str, str]] = set()  # file and name of functions that start a trace; their callers are no part of it
 GENERATED_BLOCK = re.compile(r"_(then|else|body|rest|try|except|finally|with|test|target|comp|lambda)_\d+$")
 
 
 def user_frames() -> list[Frame]:
-    """The user's lines that run in this trace, outermost first, each function once.
+    """The user's lines that run in this trace, outermost first, each function once."""
+    frame = sys._getframe(1)
+    return _of_user((one.f_code.co_filename, line, one.f_code.co_name) for one, line in traceback.walk_stack(frame))
+
+
+def frames_of_op(op: Any) -> list[Frame]:
+    """The user's lines that made an operation, outermost first."""
+    return _of_user((one.filename, one.lineno, one.name) for one in reversed(list(op.traceback)))
+
+
+def _of_user(stack: Iterable[Frame]) -> list[Frame]:
+    """The user's part of a stack that is given innermost frame first.
 
     A block of a control statement is a function of its own in the converted code; here it counts as part of the
     function that holds it.
     """
     frames: list[Frame] = []
-    frame: types.FrameType | None = sys._getframe(1)
     line = None
-    while frame is not None and frame.f_code not in TRACE_BOUNDARIES:
-        code = frame.f_code
-        if not is_library_file(code.co_filename):
-            line = line or frame.f_lineno
-            if not GENERATED_BLOCK.match(code.co_name):
-                frames.append((code.co_filename, line, code.co_name))
+    for filename, lineno, name in stack:
+        if (filename, name) in TRACE_BOUNDARIES:
+            break
+        if not is_library_file(filename):
+            line = line or lineno
+            if not GENERATED_BLOCK.match(name):
+                frames.append((filename, line, name))
                 line = None
-        frame = frame.f_back
     return frames[::-1]
 
 
@@ -74,17 +88,18 @@ def rebuilder(session: Session, raised: ProgramRaise) -> tuple[Callable[..., Bas
             try:
                 function(*values[:positional], **dict(zip(names, values[positional:], strict=True)))
             except Exception as error:  # the operation's own error is what we are after
-                return _located(error, frames)
+                return located(error, frames)
             return GraphRefused(f"{function} is refused in a graph, but not eagerly")
 
         return retry, [*args, *kwargs.values()]
 
     if raised.fresh and not session.is_born(raised.error):
         session.born(raised.error)
-    return lambda error: _located(error, frames), [raised.error]
+    return lambda error: located(error, frames), [raised.error]
 
 
-def _located(error: BaseException, frames: list[Frame]) -> BaseException:
+def located(error: BaseException, frames: list[Frame]) -> BaseException:
+    """An exception that `raise_from_user_code` will show with these lines of the user."""
     error.__traceback__ = None
     try:
         error.__imp2tf_frames__ = frames  # type: ignore[attr-defined]
@@ -102,14 +117,13 @@ def raise_from_user_code(error: BaseException) -> NoReturn:
 
 
 def _raise_through(error: BaseException, frames: list[Frame]) -> NoReturn:
+    """Raise from a stack of code objects that carry the user's file, line and function, and do nothing else."""
     if not frames:
         raise error
     filename, line, name = frames[0]
-    source = "\n" * (line - 1) + "_raise(_error, _frames)"
-    code = compile(source, filename, "exec").replace(co_name=name)
+    step = "_raise(_error, _frames)" if len(frames) > 1 else "raise _error"
+    code = compile("\n" * (line - 1) + step, filename, "exec").replace(co_name=name)
     if sys.version_info >= (3, 11):
         code = code.replace(co_qualname=name)
     exec(code, {"_raise": _raise_through, "_error": error, "_frames": frames[1:]})
     raise AssertionError("unreachable")
-
-

@@ -13,7 +13,7 @@ from imp2tf.arithmetic import as_tensor, holds_runtime, run_operation
 from imp2tf.errors import Contents, ForeignCall, GraphRefused, NeedsValue, fall_back
 from imp2tf.growable import growable_length
 from imp2tf.heap import contents, is_container, is_user_function
-from imp2tf.purity import is_numpy_function, is_pure, is_tensorflow
+from imp2tf.purity import has_plain_new, is_numpy_function, is_pure, is_tensorflow
 from imp2tf.region import stop_if
 from imp2tf.session import current
 from imp2tf.specs import Dense, Number
@@ -98,6 +98,7 @@ def _needs_value(function: Any) -> Any:
 
 def _call_tensorflow(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], callback: Callback) -> Any:
     if function in HOST_RUN:
+        current().counts["host_calls"] += 1
         return adopted(run_operation(function, *args, **kwargs))
     lowered_args = [callback(lowered(value)) for value in args]
     lowered_kwargs = {name: callback(lowered(value)) for name, value in kwargs.items()}
@@ -316,7 +317,7 @@ def _keeps_values(cls: type) -> bool:
 
 def _is_plain_class(cls: type) -> bool:
     """A class without any construction code of its own."""
-    return cls.__init__ is object.__init__ and cls.__new__ is object.__new__ and type(cls) is type  # type: ignore[misc]
+    return cls.__init__ is object.__init__ and has_plain_new(cls) and type(cls) is type  # type: ignore[misc]
 
 
 # ------------------------------------------------------------------------------------------------ values known after the run

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from imp2tf.heap import INT_RANGE
 from imp2tf.session import Guard, Relaxations
 from imp2tf.tf_compat import EagerTensor
 
@@ -36,7 +37,7 @@ def compile_guards(guards: Sequence[Guard]) -> Callable[[Sequence[Any]], bool]:
     tests = [_test(guard, constant) for guard in guards]
     lines = ["def holds(args):", "    try:", f"        return {' and '.join(tests) or 'True'}", "    except GONE:", "        return False"]
     exec(compile("\n".join(lines), "<imp2tf guards>", "exec"), constant.namespace)
-    return constant.namespace["holds"]  # type: ignore[no-any-return]
+    return constant.namespace["holds"]
 
 
 def _test(guard: Guard, constant: Callable[[Any], str]) -> str:
@@ -47,6 +48,8 @@ def _test(guard: Guard, constant: Callable[[Any], str]) -> str:
         return _literal_test(value, expected, constant)
     if guard.check == "identity":
         return f"{value} is {constant(expected)}"
+    if guard.check == "int64":
+        return f"(type(v := {value}) is int and -{INT_RANGE} < v < {INT_RANGE})"
     if guard.check == "type":
         return f"type({value}) is {constant(expected)}"
     if guard.check == "same":
@@ -145,7 +148,11 @@ def relax(misses: Sequence[Miss], relaxations: Relaxations) -> None:
         source, expected, found = miss.guard.source, miss.guard.expected, miss.found
         if miss.guard.check == "literal" and type(expected) in (int, float) and type(found) is type(expected):
             relaxations.numbers.add(source)
-        elif miss.guard.check == "tensor" and isinstance(found, tf.Tensor) and found.dtype == expected.dtype:
-            if found.shape.rank == expected.shape.rank and source not in relaxations.constant:
-                dims = [a if a == b else None for a, b in zip(found.shape, expected.shape, strict=True)]
-                relaxations.shapes[source] = tf.TensorShape(dims)
+        elif miss.guard.check == "tensor" and source not in relaxations.constant and _differ_in_shape(found, expected):
+            dims = [a if a == b else None for a, b in zip(found.shape, expected.shape, strict=True)]
+            relaxations.shapes[source] = tf.TensorShape(dims)
+
+
+def _differ_in_shape(found: Any, expected: tf.TensorSpec) -> bool:
+    """Whether a tensor differs from what was expected in the sizes of its dimensions only."""
+    return isinstance(found, tf.Tensor) and found.dtype == expected.dtype and found.shape.rank == expected.shape.rank

@@ -21,10 +21,11 @@ from imp2tf.tf_compat import EagerTensor, capture_at_call_time
 from imp2tf.values import NUMBER_DTYPES, PyNumber
 
 __all__ = [
-    "Fetch", "contents", "guard_distinct", "is_container", "is_same_input", "is_unread", "is_user_function", "length", "lift", "old_value", "read", "set_contents", "view",
+    "INT_RANGE", "Fetch", "contents", "guard_distinct", "is_container", "is_same_input", "is_unread", "is_user_function", "length", "lift", "old_value", "read", "set_contents", "view",
 ]
 
 LITERALS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range)
+INT_RANGE = 2**62  # run-time ints are int64; beyond this a Python int stays a constant
 BY_IDENTITY = (type, types.ModuleType, types.BuiltinFunctionType, tf.DType, np.ufunc, enum.Enum)
 CONTAINERS = (list, dict, set, collections.deque)
 
@@ -159,9 +160,9 @@ def _component(index: int) -> Callable[[Any], Any]:
 
 def _literal(session: Session, value: Any, source: Source) -> Any:
     kind = type(value)
-    if kind in (int, float) and session.relaxations.number(source):
+    if kind in (int, float) and session.relaxations.number(source) and (kind is float or -INT_RANGE < value < INT_RANGE):
         dtype = NUMBER_DTYPES[kind.__name__]
-        session.guard(source, "type", kind)
+        session.guard(source, "type" if kind is float else "int64", kind)
         tensor = _input(session, source, tf.TensorSpec([], dtype), lambda found: tf.constant(found, dtype))
         return PyNumber(kind.__name__, tensor)
     session.guard(source, "literal", value)

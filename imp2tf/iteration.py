@@ -11,7 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.alternatives import raise_error, truth
+from imp2tf.alternatives import over, raise_error, truth
 from imp2tf.arithmetic import compare, run_operation
 from imp2tf.containers import container_length, get_item
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
@@ -222,7 +222,7 @@ class ZipCursor(Cursor):
 
     def known_items(self) -> list[Any] | None:
         columns = [cursor.known_items() for cursor in self.cursors]
-        return None if any(column is None for column in columns) else list(zip(*columns, strict=False))  # type: ignore[arg-type]
+        return None if any(column is None for column in columns) else list(zip(*columns, strict=False))
 
 
 def _all(tests: list[Callable[[], Truth]]) -> Truth:
@@ -317,7 +317,10 @@ def cursor_of(value: Any) -> Cursor:
         return RangeCursor(value)
     if is_container(value):
         return _container_cursor(value)
-    if isinstance(value, (Union, PyNumber, Deferred)):
+    if isinstance(value, Union):
+        items = _drained_union(value)
+        return StaticCursor(items) if items is not None else _no_cursor(value)
+    if isinstance(value, (PyNumber, Deferred)):
         return _no_cursor(value)
     return _object_cursor(value)
 
@@ -325,7 +328,7 @@ def cursor_of(value: Any) -> Cursor:
 def _no_cursor(value: Any) -> Cursor:
     if isinstance(value, PyNumber):
         raise_error(TypeError(f"'{value.kind}' object is not iterable"))
-    return fall_back(NeedsValue, f"iteration over {value!r}")
+    return fall_back(NeedsValue, "iteration over one of several sequences of differing or unknown length")
 
 
 def _container_cursor(value: Any) -> Cursor:
@@ -373,6 +376,8 @@ def reversed_cursor(value: Any) -> Cursor:
     """A cursor from the end to the start."""
     if isinstance(value, range):
         return RangeCursor(value[::-1])
+    if isinstance(value, Union):
+        return StaticCursor(reversed(drained(value) or fall_back(NeedsValue, f"reversed() of {value!r}")))
     if isinstance(value, (tf.Tensor, tf.Variable)):
         return cursor_of(tf.reverse(tf.convert_to_tensor(value), [0]))
     found = contents(value) if is_container(value) else value
@@ -390,11 +395,26 @@ def drained(value: Any) -> list[Any] | None:
         if tensor.shape.rank in (None, 0) or tensor.shape[0] is None:
             return None
         return list(tf.unstack(tensor))
+    if isinstance(value, Union):
+        return _drained_union(value)
     if isinstance(value, (tuple, range, str, bytes, frozenset)):
         return list(value)
     if isinstance(value, tf.TensorShape):
         return _dimensions(value)
     return cursor_of(value).known_items()
+
+
+def _drained_union(value: Union) -> list[Any] | None:
+    """The items of whichever sequence the run finds, if all are of one known length."""
+    lengths = {None if items is None else len(items) for items in map(_items_of_sequence, value.alternatives)}
+    if len(lengths) != 1 or None in lengths:
+        return None
+    return list(over(value, lambda one: tuple(_items_of_sequence(one) or ())))
+
+
+def _items_of_sequence(value: Any) -> list[Any] | None:
+    """The items of a list, tuple or tensor; asking for them has no effect."""
+    return drained(value) if isinstance(value, (list, tuple, tf.Tensor)) else None
 
 
 def _dimensions(shape: tf.TensorShape) -> list[Any]:

@@ -16,7 +16,19 @@ from imp2tf.growable import GrowableList
 from imp2tf.session import current
 from imp2tf.snapshots import Snapshot, freeze, is_record
 from imp2tf.specs import (
-    BOTTOM, Composite, ConstSet, Constant, DeferredSpec, Dense, Items, Mapping, Number, OneOf, Record, Spec, same_constant,
+    BOTTOM,
+    Composite,
+    Constant,
+    ConstSet,
+    DeferredSpec,
+    Dense,
+    Items,
+    Mapping,
+    Number,
+    OneOf,
+    Record,
+    Spec,
+    same_constant,
 )
 from imp2tf.values import DEAD, Deferred, Growable, PyNumber, Union, number_kind
 
@@ -61,7 +73,7 @@ def family_of(value: Any) -> Hashable:
     return describe(value).family()
 
 
-OneOf.family_of = staticmethod(family_of)  # type: ignore[method-assign]
+OneOf.family_of = staticmethod(family_of)
 
 
 def _describe_snapshot(snapshot: Snapshot) -> Spec:
@@ -122,7 +134,8 @@ def _with_parts(spec: Any, parts: list[Spec]) -> Spec:
 
 def join_all(specs: list[Spec]) -> Spec:
     """The spec that covers all of them."""
-    return functools.reduce(join, specs, BOTTOM)
+    bottom: Spec = BOTTOM
+    return functools.reduce(join, specs, bottom)
 
 
 def join(a: Spec, b: Spec) -> Spec:

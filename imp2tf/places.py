@@ -33,7 +33,7 @@ class Place:
         return hash((self.kind, id(self.owner), self.key))
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.owner is other.owner and self.key == other.key  # type: ignore[attr-defined]
+        return type(self) is type(other) and self.owner is other.owner and self.key == other.key
 
     def __repr__(self) -> str:
         return f"{self.kind} {self.key!r} of {type(self.owner).__name__}"
@@ -240,7 +240,7 @@ class Part(Source):
         self.key = key
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.key == other.key and self.parent == other.parent  # type: ignore[attr-defined]
+        return type(self) is type(other) and self.key == other.key and self.parent == other.parent
 
     def __hash__(self) -> int:
         return hash((type(self).__name__, self.key, self.parent))

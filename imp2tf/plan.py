@@ -240,7 +240,7 @@ class Recorder:
                 value = inner(build)
                 if value is not UNBOUND:
                     build.made[key].cell_contents = value
-            return build.made[key]  # type: ignore[no-any-return]
+            return build.made[key]
 
         return make
 
@@ -292,7 +292,8 @@ def _fill(made: Any, elements: Any) -> None:
 
 
 def _new_object(value: Any) -> Any:
-    return type(value).__new__(type(value))
+    cls: Any = type(value)
+    return cls.__new__(cls)
 
 
 def _set_fields(made: Any, parts: Any) -> None:

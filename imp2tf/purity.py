@@ -9,6 +9,7 @@ import collections
 import contextlib
 import copy
 import functools
+import inspect
 import itertools
 import math
 import operator
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["is_numpy_function", "is_pure", "is_pure_method", "is_tensorflow"]
+__all__ = ["has_plain_new", "is_numpy_function", "is_pure", "is_pure_method", "is_tensorflow"]
 
 TENSORFLOW = ("tensorflow", "keras", "tf_keras")
 PURE_MODULES = frozenset({
@@ -61,12 +62,22 @@ def module_of(function: Any) -> str:
 
 def is_tensorflow(function: Any) -> bool:
     """Whether a callable belongs to TensorFlow or Keras: its effects are operations of the graph."""
-    if not isinstance(function, type) and _in_tensorflow(getattr(getattr(type(function), "__call__", None), "__module__", None) or ""):
+    if not isinstance(function, type) and _in_tensorflow(_module_of_call(function)):
         return True
     if _in_tensorflow(module_of(function)) or (not isinstance(function, type) and _in_tensorflow(type(function).__module__)):
         return True
     owner = getattr(function, "__self__", None)
     return owner is not None and not isinstance(owner, types.ModuleType) and _in_tensorflow(type(owner).__module__)
+
+
+def _module_of_call(function: Any) -> str:
+    """Where the ``__call__`` of an object's class is defined: a user's Keras layer is called by Keras."""
+    return getattr(inspect.getattr_static(type(function), "__call__", None), "__module__", None) or ""
+
+
+def has_plain_new(cls: Any) -> bool:
+    """Whether objects of a class are made by ``object.__new__``."""
+    return bool(cls.__new__ is object.__new__)
 
 
 def _in_tensorflow(module: str) -> bool:

@@ -25,7 +25,7 @@ def is_runtime_call(node: gast.Call) -> bool:
     return isinstance(node.func, gast.Attribute) and isinstance(node.func.value, gast.Name) and node.func.value.id == RUNTIME
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _parsed(template: str) -> tuple[gast.stmt, ...]:
     return tuple(gast.ast_to_gast(ast.parse(template)).body)
 
@@ -82,9 +82,9 @@ def located(new: gast.AST, at: gast.AST) -> gast.AST:
 
 def name(text: str, at: gast.AST) -> gast.Name:
     """A name that is read."""
-    return located(gast.Name(text, gast.Load(), None, None), at)  # type: ignore[return-value]
+    return located(gast.Name(text, gast.Load(), None, None), at)
 
 
 def store(text: str, at: gast.AST) -> gast.Name:
     """A name that is assigned."""
-    return located(gast.Name(text, gast.Store(), None, None), at)  # type: ignore[return-value]
+    return located(gast.Name(text, gast.Store(), None, None), at)

@@ -20,6 +20,7 @@ from imp2tf.exceptions import ProgramRaise, rebuilder, user_frames
 from imp2tf.heap import old_value
 from imp2tf.join import describe, join, without_stale
 from imp2tf.places import Contents, Place, Tail
+from imp2tf.random_ops import draw_eagerly, readable
 from imp2tf.session import Log, Session, current
 from imp2tf.snapshots import Snapshot, freeze, frozen_elements, shares_objects
 from imp2tf.specs import SCALAR, Constant, Spec
@@ -141,6 +142,7 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
     sides = []
     for name, block in (("then", then), ("else", orelse)):
         graph, deps = branch_graph(name, outer), AutomaticControlDependencies()
+        draw_eagerly(session, graph)
         with graph.as_default():
             deps.__enter__()
             try:
@@ -151,7 +153,7 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
     places, specs = _join_paths(sides[0][2], sides[1][2])
     hosts = [_close_branch(session, graph, deps, _outputs(path, places), specs) for graph, deps, path in sides]
     outputs = iter(build_cond(pred, sides[0][0], sides[1][0]))
-    op = _last_call(outer)
+    op = _last_call(session, outer)
     if any(hosts):
         session.host_ops.add((id(outer), op.name))
     session.regions -= 1
@@ -168,9 +170,11 @@ def _note_cells(session: Session, *functions: Callable[..., Any]) -> None:
                 session.born(cell)
 
 
-def _last_call(graph: Any) -> tf.Operation:
+def _last_call(session: Session, graph: Any) -> tf.Operation:
     """The If or While just built."""
-    return next(op for op in reversed(graph.get_operations()) if op.type in REGION_OPS)
+    op = next(op for op in reversed(graph.get_operations()) if op.type in REGION_OPS)
+    session.region_ops.add(op)
+    return op
 
 
 def _join_paths(a: _Path, b: _Path) -> tuple[list[Place], list[Spec]]:
@@ -283,10 +287,11 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     finally:
         session.regions -= 1
     session.loop_memo[site] = layout
+    graph = tf.compat.v1.get_default_graph()
+    op = _last_call(session, graph)
     if host:
-        graph = tf.compat.v1.get_default_graph()
-        session.host_ops.add((id(graph), _last_call(graph).name))
-        check(_last_call(graph))
+        session.host_ops.add((id(graph), op.name))
+        check(op)
     _arrive(session, state, layout.places, layout.specs, iter(outputs))
 
 
@@ -314,11 +319,12 @@ def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state
     hosts: list[bool] = []
 
     def body(_: tf.Tensor, *tensors: tf.Tensor) -> list[tf.Tensor]:
+        draw_eagerly(session, tf.compat.v1.get_default_graph())
         session.counts["loop_traces"] += 1
         with session.log() as log, scope():
             try:
                 _arrive(session, state, layout.places, layout.specs, iter(tensors))
-                outputs = _turn(session, step, state, layout, log)
+                outputs = readable(_turn(session, step, state, layout, log))
                 hosts.append(order_effects(session, tf.compat.v1.get_default_graph()))
                 return outputs
             finally:

@@ -251,7 +251,7 @@ class Rewriter:
         at = node.body[0]
         outer = sorted(one for one in frame.scope.nonlocals if self._owned_above(frame, one))
         if outer:
-            out.append(located(gast.Nonlocal(outer), at))  # type: ignore[arg-type]
+            out.append(located(gast.Nonlocal(outer), at))
         if node.args.kwarg is not None:
             out.extend(quote("name = rt.new_dict(name)", at, name=node.args.kwarg.id))
         if frame.exits:
@@ -368,7 +368,7 @@ def _sink_inside(stmt: gast.AST) -> None:
 
 def rewrite_function(node: gast.FunctionDef, converters: Sequence[type[Converter]], freevars: Iterable[str]) -> gast.FunctionDef:
     """Rewrite a function; `freevars` are the names it finds in the user's closure cells."""
-    rewriter = Rewriter(converters, {one: "free" for one in freevars})
+    rewriter = Rewriter(converters, dict.fromkeys(freevars, "free"))
     for stmt in node.body:
         located(stmt, node)
     _Desugar(rewriter.desugarers).visit(node)

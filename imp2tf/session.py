@@ -18,6 +18,7 @@ import tensorflow as tf
 
 from imp2tf.errors import Contents, fall_back
 from imp2tf.places import Attribute, Pinned, Place, PlacePart, Source
+from imp2tf.tf_compat import global_seed
 from imp2tf.values import Sentinel
 
 __all__ = ["Guard", "Log", "Relaxations", "Session", "active", "current", "resumed", "suspended"]
@@ -42,6 +43,7 @@ class Relaxations:
     numbers: set[Source] = dataclasses.field(default_factory=set)
     shapes: dict[Source, tf.TensorShape] = dataclasses.field(default_factory=dict)
     constant: set[Source] = dataclasses.field(default_factory=set)
+    seeded: bool = False  # the function sets a seed itself
     budget: float | None = None  # seconds that tracing with relaxed shapes may take
 
     def active(self) -> bool:
@@ -116,6 +118,9 @@ class Session:
         self.regions = 0
         self.counts: collections.Counter[str] = collections.Counter()
         self.host_ops: set[tuple[int, str]] = set()
+        self.seeded = relaxations.seeded or global_seed() is not None  # random numbers come from eager's stream
+        self.draws: dict[int, list[Any]] = {}
+        self.region_ops: set[Any] = set()
         self.scopes: list[Any] = []
         self.embedded = False
         self.run: Any = None

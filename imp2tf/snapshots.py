@@ -11,6 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.heap import contents, is_container
+from imp2tf.purity import has_plain_new
 from imp2tf.session import current
 from imp2tf.values import LOST, Deferred, Growable, PyNumber, Union
 
@@ -135,6 +136,6 @@ def is_record(value: Any) -> bool:
     cls = type(value)
     if type(getattr(value, "__dict__", None)) is not dict or cls.__module__.partition(".")[0] in ("tensorflow", "keras", "numpy"):
         return False
-    return cls.__new__ is object.__new__ or isinstance(value, BaseException)
+    return has_plain_new(cls) or isinstance(value, BaseException)
 
 

@@ -46,7 +46,7 @@ def assign_name(rw: Rewriter, target: gast.Name, value: gast.expr) -> list[gast.
         return quote("rt.store_free(rt_cells, text, value)", target, text=text, value=value)
     if kind == "global":
         return quote("rt.store_global(rt_globals, text, value)", target, text=text, value=value)
-    return [located(gast.Assign([gast.Name(target.id, gast.Store(), None, None)], value), target)]  # type: ignore[list-item]
+    return [located(gast.Assign([gast.Name(target.id, gast.Store(), None, None)], value), target)]
 
 
 def _unpack(rw: Rewriter, target: gast.Tuple, value: gast.expr) -> list[gast.stmt]:
@@ -54,8 +54,8 @@ def _unpack(rw: Rewriter, target: gast.Tuple, value: gast.expr) -> list[gast.stm
     parts = rw.fresh("parts")
     star = next((i for i, one in enumerate(target.elts) if isinstance(one, gast.Starred)), None)
     call = quote_expr("rt.unpack(value, count, star)", target, value=value, count=constant(len(target.elts)), star=constant(star))
-    out: list[gast.stmt] = [located(gast.Assign([gast.Name(parts, gast.Store(), None, None)], call), target)]  # type: ignore[list-item]
+    out: list[gast.stmt] = [located(gast.Assign([gast.Name(parts, gast.Store(), None, None)], call), target)]
     for i, one in enumerate(target.elts):
         part = gast.Subscript(name(parts, one), constant(i), gast.Load())
-        out.extend(assign(rw, one, located(part, one)))  # type: ignore[arg-type]
+        out.extend(assign(rw, one, located(part, one)))
     return out

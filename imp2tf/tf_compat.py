@@ -12,17 +12,20 @@ import tensorflow as tf
 from tensorflow.python.eager import context as _context
 from tensorflow.python.framework import op_def_registry as _op_def_registry
 from tensorflow.python.framework import ops as _ops
+from tensorflow.python.framework import random_seed as _random_seed
 from tensorflow.python.framework.auto_control_deps import AutomaticControlDependencies
 from tensorflow.python.ops import cond_v2 as _cond_v2
 from tensorflow.python.ops import control_flow_util_v2 as _util
 from tensorflow.python.ops import while_v2 as _while_v2
 
 __all__ = [
-    "AutomaticControlDependencies", "EagerTensor", "FuncGraph", "add_control_input", "branch_graph", "build_cond", "build_while",
-    "call_concrete", "capture_at_call_time", "captures_of", "in_eager_mode", "is_stateful_op", "is_symbolic_tensor", "self_test",
+    "DEFAULT_GRAPH_SEED", "AutomaticControlDependencies", "EagerTensor", "FuncGraph", "add_control_input", "branch_graph", "build_cond",
+    "build_while", "call_concrete", "capture_at_call_time", "captures_of", "function_bodies", "global_seed", "in_eager_mode",
+    "is_stateful_op", "is_symbolic_tensor", "redirect", "self_test", "watch_operations",
 ]
 
 EagerTensor: type = _ops.EagerTensor
+DEFAULT_GRAPH_SEED: int = _random_seed.DEFAULT_GRAPH_SEED
 FuncGraph = Any
 
 
@@ -74,6 +77,49 @@ def add_control_input(op: tf.Operation, before: tf.Operation) -> None:
     op._add_control_input(before)
 
 
+def watch_operations(graph: FuncGraph, types: frozenset[str], action: Callable[[tf.Operation], None]) -> None:
+    """Call `action` with each operation of these types right after it is made in `graph`."""
+    create = graph._create_op_internal
+
+    def creating(op_type: str, *args: Any, **kwargs: Any) -> tf.Operation:
+        op = create(op_type, *args, **kwargs)
+        if op_type in types:
+            action(op)
+        return op
+
+    graph._create_op_internal = creating
+
+
+def redirect(old: tf.Tensor, new: tf.Tensor, readers: Sequence[tf.Operation]) -> None:
+    """Make operations of a graph that read `old` read `new`."""
+    for op in readers:
+        for place, tensor in enumerate(op.inputs):
+            if tensor is old:
+                op._update_input(place, new)
+
+
+def function_bodies(op: tf.Operation) -> list[Any]:
+    """The definitions of all functions that an operation calls, directly or not."""
+    found: dict[str, Any] = {}
+    pending = _called_functions(op.node_def) if any(one.type in ("func", "list(func)") for one in op.op_def.attr) else []
+    while pending:
+        name = pending.pop()
+        if name not in found:
+            found[name] = op.graph._get_function(name).cached_definition
+            pending.extend(inner for node in found[name].node_def for inner in _called_functions(node))
+    return list(found.values())
+
+
+def _called_functions(node: Any) -> list[str]:
+    values = node.attr.values()
+    return [one.name for value in values for one in (value.func, *value.list.func) if one.name]
+
+
+def global_seed() -> int | None:
+    """What `tf.random.set_seed` was last given."""
+    return _context.global_seed()  # type: ignore[no-any-return]
+
+
 def captures_of(concrete: Any) -> list[Any]:
     """What a concrete function captures, in the order of its inputs: tensors, then the objects that fetch one."""
     graph = concrete.graph
@@ -91,7 +137,8 @@ def call_concrete(concrete: Any, captured: Sequence[tf.Tensor]) -> list[tf.Tenso
 def self_test() -> list[str]:
     """Use every private symbol once; returns the names of those that do not behave as needed."""
     broken = []
-    for name, probe in (("cond", _probe_cond), ("while", _probe_while), ("capture", _probe_capture)):
+    probes = (("cond", _probe_cond), ("while", _probe_while), ("capture", _probe_capture), ("redirect", _probe_redirect), ("seed", _probe_seed))
+    for name, probe in probes:
         try:
             works = probe()
         except (AttributeError, TypeError, ValueError, tf.errors.OpError):
@@ -137,3 +184,18 @@ def _probe_capture() -> bool:
     first = float(call_concrete(concrete, [fetch()])[0])
     box[0] = tf.constant(5.0)
     return first == 1.0 and float(call_concrete(concrete, [fetch()])[0]) == 5.0
+
+
+def _probe_redirect() -> bool:
+    def other_input(x: tf.Tensor) -> tf.Tensor:
+        made: list[tf.Operation] = []
+        watch_operations(tf.compat.v1.get_default_graph(), frozenset({"Square"}), made.append)
+        out = tf.raw_ops.Square(x=x)
+        redirect(x, tf.constant(3.0), made)
+        return out
+
+    return float(tf.function(other_input, autograph=False)(tf.constant(2.0))) == 9.0
+
+
+def _probe_seed() -> bool:
+    return global_seed() is None or isinstance(global_seed(), int)

@@ -1,41 +1,60 @@
 """From a call to a graph: trace the converted function once, and keep what is needed to run it again."""
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import tensorflow as tf
 
 from imp2tf import calls
-from imp2tf.effects import commits, order_effects
-from imp2tf.errors import Fallback, GraphRefused, TraceFailed, VariableCreated, fall_back, user_location
-from imp2tf.exceptions import TRACE_BOUNDARIES, ProgramRaise, raise_from_user_code
 from imp2tf.containers import grow
+from imp2tf.arithmetic import OVERFLOW
+from imp2tf.effects import commits, order_effects
+from imp2tf.errors import Fallback, GraphRefused, NeedsValue, TraceFailed, VariableCreated, fall_back, user_location
+from imp2tf.exceptions import TRACE_BOUNDARIES, Frame, ProgramRaise, StopRun, located, raise_from_user_code
 from imp2tf.growable import GrowableList, element_at, growable_length, pushed
 from imp2tf.guards import compile_guards
 from imp2tf.heap import Fetch, guard_distinct, lift
+from imp2tf.join import join
 from imp2tf.options import Options
 from imp2tf.places import Argument
 from imp2tf.plan import Build, Recipe, Recorder
+from imp2tf.random_ops import RANDOM_OPS, draw_eagerly
 from imp2tf.region import scope
 from imp2tf.session import Guard, Relaxations, Session, resumed
-from imp2tf.tf_compat import call_concrete, captures_of, is_stateful_op
+from imp2tf.tf_compat import build_while, call_concrete, captures_of, is_stateful_op
 from imp2tf.values import Growable
 
 __all__ = ["AlwaysRaises", "Graph", "Run", "trace_call"]
 
 
 class Run:
-    """What one graph and its calls share: the arguments of the call that runs, and what host calls leave behind."""
+    """What one graph and its calls share: the arguments of the call that runs, and what host calls leave behind.
 
-    def __init__(self) -> None:
+    `embedded` graphs are run by somebody else, who is told what a host call raises by TensorFlow.
+    """
+
+    def __init__(self, embedded: bool = False) -> None:
+        self.embedded = embedded
         self.args: Sequence[Any] = ()
         self.error: BaseException | None = None
         self.commit: list[tuple[Any, Any]] = []
         self.host_calls = 0
         self.lock = threading.RLock()
+
+    @contextlib.contextmanager
+    def stopping(self, frames: list[Frame]) -> Iterator[None]:
+        """What a host call raises ends the run, and is raised by the dispatcher as if from the user's lines."""
+        try:
+            yield
+        except BaseException as error:
+            if self.embedded:
+                raise
+            self.error = located(error, frames)
+            raise StopRun from None
 
     call = staticmethod(calls.call)
 
@@ -46,8 +65,6 @@ class Run:
 
 
 def _appended(first: Growable, second: Growable) -> Growable:
-    from imp2tf.join import join
-
     element = join(first.element, second.element)
     start = Growable(GrowableList(element).pack(first), element)
     count = growable_length(second)
@@ -55,8 +72,6 @@ def _appended(first: Growable, second: Growable) -> Growable:
     def body(go: tf.Tensor, index: tf.Tensor, *handles: tf.Tensor) -> list[tf.Tensor]:
         more = pushed(Growable(handles, element), element.pack(element_at(second, index)))
         return [index + 1 < count, index + 1, *more.handles]
-
-    from imp2tf.tf_compat import build_while
 
     outputs = build_while(body, [count > 0, tf.constant(0), *start.handles], [tf.TensorShape([])] * (len(start.handles) + 2))
     return Growable(outputs[2:], element)
@@ -84,18 +99,23 @@ class Graph:
     holds: Callable[[Sequence[Any]], bool]
     run: Run
     calls_python: bool
+    host_calls: int
     kept: Any
 
     @property
     def has_effects(self) -> bool:
         """Whether a run that failed may have changed something; not cheap."""
-        return self.calls_python or _has_effects(self.concrete.graph.as_graph_def())
+        return self.host_calls > 0 or _has_effects(self.concrete.graph.as_graph_def())
 
     def __call__(self, args: Sequence[Any]) -> Any:
         """Run on the bound arguments of a call: inputs, run, commit."""
         captured = [one.at(args) if isinstance(one, Fetch) else one for one in self.captures]
         if not self.calls_python:
-            return self._finish(call_concrete(self.concrete, captured), args)
+            try:
+                outputs = call_concrete(self.concrete, captured)
+            except tf.errors.InvalidArgumentError as error:
+                raise self._refused(error) from None
+            return self._finish(outputs, args)
         with self.run.lock:
             self.run.args, self.run.error, self.run.commit = args, None, []
             try:
@@ -108,12 +128,19 @@ class Graph:
         """The run ended early: by the program's own exception, or by an operation that failed."""
         stored, self.run.error = self.run.error, None
         if stored is None:
-            raise error
+            raise self._refused(error)
         if isinstance(stored, GraphRefused):
             raise Fallback(stored)
         for place, value in self.run.commit:
             place.write(value)
         raise_from_user_code(stored)
+
+    def _refused(self, error: tf.errors.OpError) -> BaseException:
+        """The error of the run, or the fallback that it stands for."""
+        if OVERFLOW not in error.message:
+            return error
+        reason = NeedsValue("a Python int left the range of 64 bits")
+        return reason if self.has_effects else Fallback(reason)
 
     def _finish(self, outputs: list[tf.Tensor], args: Sequence[Any]) -> Any:
         build = Build(outputs, args)
@@ -134,6 +161,7 @@ def trace_call(function: Any, names: Sequence[str], args: Sequence[Any], rebuild
     def body() -> list[tf.Tensor]:
         session = Session(tf.compat.v1.get_default_graph(), relaxations)
         session.run = run
+        draw_eagerly(session, session.graph)
         parts["session"] = session
         with resumed(session), scope(), tf.variable_creator_scope(_refuse_variable):
             lifted = [lift(session, value, Argument(i, name)) for i, (name, value) in enumerate(zip(names, args, strict=True))]
@@ -148,11 +176,11 @@ def trace_call(function: Any, names: Sequence[str], args: Sequence[Any], rebuild
         parts["calls_python"] = order_effects(session, session.graph)
         return outputs
 
-    TRACE_BOUNDARIES.add(body.__code__)
+    TRACE_BOUNDARIES.add((__file__, body.__name__))
     concrete = _concrete(body, options, function)
     session = parts["session"]
     return Graph(concrete, captures_of(concrete), parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
-                 parts["calls_python"], session.kept)
+                 parts["calls_python"], session.counts["host_calls"], session.kept)
 
 
 def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: Any) -> Any:
@@ -175,7 +203,8 @@ def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: A
 
 WITHOUT_EFFECT = frozenset({
     "Placeholder", "ReadVariableOp", "VarHandleOp", "Assert", "If", "While", "Case", "StatefulPartitionedCall", "ResourceGather",
-})
+    "EagerPyFunc",
+}) | RANDOM_OPS
 
 
 def _has_effects(graph_def: Any) -> bool:

@@ -26,7 +26,7 @@ def on_its_way(error: Any) -> OnItsWay:
     record = current().born(OnItsWay())
     record.error = error
     record.frames = frames_of(error)
-    return record  # type: ignore[no-any-return]
+    return record
 
 
 def frames_of(error: Any) -> Any:
@@ -44,7 +44,7 @@ class Frames:
         self.lines = lines
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def frames_at(lines: tuple[Frame, ...]) -> Frames:
     """The one `Frames` of these lines."""
     return Frames(lines)

@@ -73,7 +73,7 @@ class PyNumber:
     def _needs_value(self, *_: Any) -> NoReturn:
         fall_back(NeedsValue, f"Python needs the value of a run-time {self.kind}")
 
-    __bool__ = __int__ = __float__ = __index__ = __hash__ = __str__ = __format__ = __round__ = _needs_value  # type: ignore[assignment]
+    __bool__ = __int__ = __float__ = __index__ = __hash__ = __str__ = __format__ = __round__ = _needs_value
 
 
 class Union:
@@ -94,7 +94,7 @@ class Union:
     def _several(self, *_: Any) -> NoReturn:
         fall_back(SeveralKinds, f"a value of several kinds ({', '.join(map(_kind_name, self.alternatives))}) reaches unconverted code")
 
-    __bool__ = __iter__ = __len__ = __int__ = __float__ = __index__ = __str__ = __hash__ = _several  # type: ignore[assignment]
+    __bool__ = __iter__ = __len__ = __int__ = __float__ = __index__ = __str__ = __hash__ = _several
 
 
 class Growable:
@@ -130,7 +130,7 @@ class Deferred:
     def _needs_value(self, *_: Any) -> NoReturn:
         fall_back(NeedsValue, f"Python needs the value of {self!r}")
 
-    __bool__ = __iter__ = __len__ = __int__ = __float__ = __index__ = __str__ = __hash__ = __format__ = _needs_value  # type: ignore[assignment]
+    __bool__ = __iter__ = __len__ = __int__ = __float__ = __index__ = __str__ = __hash__ = __format__ = _needs_value
 
 
 def is_tensor(value: object) -> bool:

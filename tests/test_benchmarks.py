@@ -66,9 +66,9 @@ def test_what_differs_is_not_timed():
 
 @pytest.mark.parametrize("graphs_only", [True, False])
 def test_what_ran_as_plain_python_is_said_and_has_no_graph_time(graphs_only):
-    stats = {"calls": 4, "graph_calls": 0, "fallbacks": [{"code": "x"}]}
+    stats = {"calls": 4, "graph_calls": 0, "fallbacks": [{"code": "X1", "line": 7}]}
     [result] = measure("s", "c", [Contender("a", lambda: 1, stats=lambda: stats)], TINY, graphs_only)
-    assert result.note == "1 fallbacks; only 0 of 4 calls in a graph"
+    assert result.note == "plain Python at line 7 (X1); only 0 of 4 calls in a graph"
     assert (result.timing is None) == graphs_only
 
 
@@ -149,11 +149,11 @@ def test_speed_counts_only_where_results_are_equal():
 
 def test_table_says_what_is_not_equal_and_json_holds_it(tmp_path):
     console = Console(record=True, width=150, file=io.StringIO())
-    report.show(console, RESULTS)
+    report.show(console, RESULTS, report.machine())
     text = console.export_text()
     assert "not equal" in text
     assert "s, c, imp2tf: not equal to eager: wrong" in text
-    report.write_json(tmp_path / "out.json", RESULTS, TINY)
+    report.write_json(tmp_path / "out.json", RESULTS, TINY, report.machine())
     document = json.loads((tmp_path / "out.json").read_text())
     assert document["speedup"][0] == {"suite": "s", "case": "a", "over": {EAGER: 4.0, AUTOGRAPH: 1.5}}
     assert document["machine"]["tensorflow"] == tf.__version__

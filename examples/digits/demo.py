@@ -12,13 +12,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from functools import partial
+from typing import Any
 
 import tensorflow as tf
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
-from runs import Batches, Run, Step, Verdict, judge, run
+from runs import Run, Step, Verdict, judge
 from train import accuracy, batches
 
 import imp2tf
@@ -32,25 +32,25 @@ WAYS: dict[str, Callable[[Step], Step]] = {
 SHOWN_DIFFERENCES = 3
 
 
-def run_all(data: Batches, console: Console, quiet: bool) -> dict[str, Run]:
-    """One run in each way, with a progress bar for each."""
+def run_all(steps: int, console: Console, quiet: bool) -> dict[str, Run]:
+    """The runs in turn, step by step, so that whatever else the machine does falls on all of them."""
     columns = [TextColumn("{task.description:<12}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
                TextColumn("{task.fields[line]}", style="dim")]
     # The runs capture what the program prints; rich must not come between.
     bars = Progress(*columns, console=console, redirect_stdout=False, redirect_stderr=False, disable=quiet)
-    results = {}
-    run(WAYS[EAGER], data[:1], lambda done: None)  # so that TensorFlow's own start is charged to nobody
+    results = {name: Run(wrap) for name, wrap in WAYS.items()}
+    tasks = {name: bars.add_task(name, total=steps, line="") for name in results}
+    warm_up = Run(WAYS[EAGER])  # so that TensorFlow's own start is charged to nobody
     with bars:
-        for name, wrap in WAYS.items():
-            task = bars.add_task(name, total=len(data), line="")
-            results[name] = run(wrap, data, partial(_advance, bars, task))
-            if results[name].error is not None:
-                bars.update(task, line=f"stopped by {type(results[name].error).__name__}")
+        for batch in batches(steps):
+            if not warm_up.returned:
+                warm_up.advance(*batch)
+            for name, run in results.items():
+                run.advance(*batch)
+                bars.update(tasks[name], completed=len(run.returned), line=run.last_line)
+                if run.error is not None:
+                    bars.stop_task(tasks[name])
     return results
-
-
-def _advance(bars: Progress, task: TaskID, so_far: Run) -> None:
-    bars.update(task, advance=1, line=so_far.last_line)
 
 
 def mark(problems: list[str]) -> str:
@@ -96,27 +96,37 @@ def speed_rows(results: dict[str, Run], verdicts: dict[str, Verdict]) -> list[tu
     ]
 
 
-def engine_rows(converted: Run) -> list[tuple[str, ...]]:
+def engine_rows(stats: dict[str, Any]) -> list[tuple[str, ...]]:
     """The rows on what imp2tf did."""
-    stats = converted.stats
-    calls = [("calls run as a graph", f"{stats['graph_calls']} of {stats['calls']}"),
-             ("Python calls made from graphs", str(stats["host_calls"])), ("traces", str(stats["traces"])),
-             ("guard misses", str(stats["guard_misses"])), ("fallbacks", str(len(stats["fallbacks"])))]
-    return [(label, "-", value, "-") for label, value in calls]
+    rows = [("calls run as a graph", f"{stats['graph_calls']} of {stats['calls']}"),
+            ("Python calls made from graphs", str(stats["host_calls"])), ("traces", str(stats["traces"])),
+            ("guard misses", str(stats["guard_misses"])), ("fallbacks", str(len(stats["fallbacks"])))]
+    return [(label, "-", value, "-") for label, value in rows]
 
 
-def table(results: dict[str, Run], verdicts: dict[str, Verdict]) -> Table:
+def table(results: dict[str, Run], verdicts: dict[str, Verdict], stats: dict[str, Any]) -> Table:
     """Everything in one table."""
     shown = Table(title=f"{len(results[EAGER].seconds)} steps of training on handwritten digits, "
                         f"accuracy {accuracy(results[EAGER].trainer):.1%}")
     shown.add_column("")
     for name in results:
         shown.add_column(name)
-    for rows in (equality_rows(verdicts), speed_rows(results, verdicts), engine_rows(results[CONVERTED])):
+    for rows in (equality_rows(verdicts), speed_rows(results, verdicts), engine_rows(stats)):
         for row in rows:
             shown.add_row(*row)
         shown.add_section()
     return shown
+
+
+def summary(results: dict[str, Run], verdict: Verdict, stats: dict[str, Any]) -> str:
+    """One line; it claims no speed for what was not equal or did not run as a graph."""
+    if not verdict.equal:
+        return "imp2tf and plain Python: [red]NOT EQUAL[/red]"
+    graphs = f"{stats['graph_calls']} of {stats['calls']} calls as a graph"
+    if stats["graph_calls"] == 0:
+        return f"imp2tf and plain Python: [green]equal[/green], [red]{graphs}[/red]"
+    speedup = results[CONVERTED].rate / results[EAGER].rate
+    return f"imp2tf and plain Python: [green]equal[/green], {speedup:.1f} times as fast, {graphs}"
 
 
 def main() -> int:
@@ -129,23 +139,19 @@ def main() -> int:
         parser.error("--steps must be at least 1")
     # Bound to today's stdout: the runs replace sys.stdout to capture what the program prints.
     console = Console(file=sys.stdout)
-    results = run_all(list(batches(options.steps)), console, options.quiet)
+    results = run_all(options.steps, console, options.quiet)
     failure = results[EAGER].error
     if failure is not None:
         raise failure
     verdicts = {name: judge(results[EAGER], results[name]) for name in (CONVERTED, AUTOGRAPH)}
-    equal = verdicts[CONVERTED].equal
+    stats = results[CONVERTED].step.stats()
     if not options.quiet:
-        console.print(table(results, verdicts))
-        for fallback in results[CONVERTED].stats["fallbacks"]:
+        console.print(table(results, verdicts, stats))
+        for fallback in stats["fallbacks"]:
             text = "ran as plain Python: {file}:{line}: {reason} ({hint})".format(**fallback)
             console.print(text, markup=False)
-    if not equal:
-        console.print("imp2tf and plain Python: [red]NOT EQUAL[/red]")
-        return 1
-    speedup = results[CONVERTED].rate / results[EAGER].rate
-    console.print(f"imp2tf and plain Python: [green]equal[/green], {speedup:.1f} times as fast")
-    return 0
+    console.print(summary(results, verdicts[CONVERTED], stats))
+    return 0 if verdicts[CONVERTED].equal else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Run the program one way (as it is, or converted) and keep everything it left behind."""
+"""Runs of the program, as it is or converted, that keep everything they leave behind."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import io
 import statistics
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
@@ -16,19 +16,30 @@ from comparison import differences, largest_difference
 from train import Trainer
 
 Step = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
-Batches = Sequence[tuple[tf.Tensor, tf.Tensor]]
 
 
-@dataclass
 class Run:
-    """One run: its trainer, the text it printed, and the seconds each step took."""
+    """One run with a trainer of its own, which trains with ``wrap(trainer.step)``."""
 
-    trainer: Trainer = field(default_factory=Trainer)
-    printed: io.StringIO = field(default_factory=io.StringIO)
-    seconds: list[float] = field(default_factory=list)
-    returned: list[Any] = field(default_factory=list)
-    stats: Mapping[str, Any] = field(default_factory=dict)
-    error: Exception | None = None
+    def __init__(self, wrap: Callable[[Step], Step]) -> None:
+        self.trainer = Trainer()
+        self.step: Any = wrap(self.trainer.step)
+        self.printed = io.StringIO()
+        self.returned: list[Any] = []
+        self.seconds: list[float] = []
+        self.error: Exception | None = None
+
+    def advance(self, images: tf.Tensor, labels: tf.Tensor) -> None:
+        """One more step; an exception is kept, and ends the run."""
+        if self.error is not None:
+            return
+        try:
+            with contextlib.redirect_stdout(self.printed):
+                start = time.perf_counter()
+                self.returned.append(self.step(images, labels))
+                self.seconds.append(time.perf_counter() - start)
+        except Exception as error:
+            self.error = error
 
     @property
     def text(self) -> str:
@@ -37,7 +48,9 @@ class Run:
 
     @property
     def last_line(self) -> str:
-        """The line printed last."""
+        """The line printed last, or what ended the run."""
+        if self.error is not None:
+            return f"stopped by {type(self.error).__name__}"
         return self.text.rstrip("\n").rpartition("\n")[2]
 
     @property
@@ -49,25 +62,6 @@ class Run:
     def total(self) -> float:
         """Seconds for all steps, conversion included."""
         return sum(self.seconds)
-
-
-def run(wrap: Callable[[Step], Step], batches: Batches, on_step: Callable[[Run], None]) -> Run:
-    """Train a fresh trainer with ``wrap(trainer.step)``; an exception ends the run and is kept."""
-    result = Run()
-    step = wrap(result.trainer.step)
-    try:
-        with contextlib.redirect_stdout(result.printed):
-            for images, labels in batches:
-                start = time.perf_counter()
-                result.returned.append(step(images, labels))
-                result.seconds.append(time.perf_counter() - start)
-                on_step(result)
-    except Exception as error:
-        result.error = error
-    stats = getattr(step, "stats", None)
-    if stats is not None:
-        result.stats = stats()
-    return result
 
 
 @dataclass(frozen=True)

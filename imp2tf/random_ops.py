@@ -1,0 +1,170 @@
+"""Stateful random operations: drawn as eager would draw them wherever a seed makes their stream visible.
+
+    tf.random.set_seed(42)
+    x = tf.nn.dropout(x, 0.5)   -->   the dropout of the graph, whose uniform numbers a host call draws
+
+A random operation of a graph has a stream of its own, which is not eager's and starts again with every new graph. So each
+gets a host call beside it that runs the same operation eagerly, with the seeds that eager would give it, and when the graph
+is finished everything that reads the operation is made to read the host call. What TensorFlow builds around the operation
+(shifts, masks, gradients) stays in the graph. Without any seed the operations stay as they are.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import tensorflow as tf
+
+from imp2tf.errors import Fallback, ForeignCall, Location
+from imp2tf.exceptions import frames_of_op
+from imp2tf.places import Source
+from imp2tf.session import Session
+from imp2tf.tf_compat import DEFAULT_GRAPH_SEED, function_bodies, global_seed, redirect, watch_operations
+
+__all__ = ["RANDOM_OPS", "draw_eagerly", "read_draws", "readable"]
+
+RANDOM_OPS = frozenset({
+    "AllCandidateSampler", "FixedUnigramCandidateSampler", "LearnedUnigramCandidateSampler", "LogUniformCandidateSampler",
+    "Multinomial", "ParameterizedTruncatedNormal", "RandomGamma", "RandomPoisson", "RandomPoissonV2", "RandomShuffle",
+    "RandomStandardNormal", "RandomUniform", "RandomUniformInt", "SampleDistortedBoundingBox", "SampleDistortedBoundingBoxV2",
+    "ThreadUnsafeUnigramCandidateSampler", "TruncatedNormal", "UniformCandidateSampler",
+})
+RANDOM_DATASETS = frozenset({
+    "AnonymousRandomSeedGenerator", "AnonymousSeedGenerator", "RandomDataset", "RandomDatasetV2", "ShuffleAndRepeatDataset",
+    "ShuffleAndRepeatDatasetV2", "ShuffleDataset", "ShuffleDatasetV2", "ShuffleDatasetV3",
+})
+
+
+class GlobalSeed(Source):
+    """The road to the seed of `tf.random.set_seed`."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GlobalSeed)
+
+    def __hash__(self) -> int:
+        return hash(GlobalSeed)
+
+    def __str__(self) -> str:
+        return "the global random seed"
+
+    def fetch(self, args: Sequence[Any]) -> Any:
+        return global_seed()
+
+    def expression(self, constant: Callable[[Any], str]) -> str:
+        return f"{constant(global_seed)}()"
+
+
+def draw_eagerly(session: Session, graph: Any) -> None:
+    """Watch a graph under construction: a host call is made beside each random operation whose stream shows."""
+    if session.embedded:
+        return
+    graph.seed = None  # so that an operation carries only a seed that the program gives it; the run gives the others
+
+    def beside(op: Any) -> None:
+        if session.seeded or _own_seeds(op) != (0, 0):
+            session.draws.setdefault(id(graph), []).append((op, _drawn(session, op)))
+        else:
+            _stays_random(session)
+
+    watch_operations(graph, RANDOM_OPS, beside)
+
+
+def read_draws(session: Session, graph: Any) -> None:
+    """In a finished graph, make everything that reads a random operation read its host call."""
+    if session.embedded:
+        return
+    for op in graph.get_operations():
+        _check_hidden(session, op)
+    for op, outputs in session.draws.pop(id(graph), []):
+        for old, new in zip(op.outputs, outputs):
+            redirect(old, new, list(old.consumers()))
+
+
+def readable(tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+    """What a graph returns, so that a host call can stand for a random operation among it."""
+    return [tf.identity(tensor) if tensor.op.type in RANDOM_OPS else tensor for tensor in tensors]
+
+
+def _own_seeds(op: Any) -> tuple[int, int]:
+    return op.get_attr("seed"), op.get_attr("seed2")
+
+
+def _stays_random(session: Session) -> None:
+    """A native operation serves as long as no global seed is set."""
+    session.counts["native_random"] += 1
+    session.guard(GlobalSeed(), "literal", None)
+
+
+def _check_hidden(session: Session, op: Any) -> None:
+    """Random numbers drawn by a dataset, or by a function that library code made a graph of, cannot be drawn by a host call."""
+    if session.seeded and op.type in RANDOM_DATASETS:
+        _cannot_draw(op, "a dataset draws random numbers under a global seed")
+    if op in session.region_ops:
+        return
+    for node in (node for body in function_bodies(op) for node in body.node_def):
+        if session.seeded and node.op in RANDOM_DATASETS:
+            _cannot_draw(op, "a dataset draws random numbers under a global seed")
+        if node.op in RANDOM_OPS:
+            if session.seeded or node.attr["seed"].i or node.attr["seed2"].i:
+                _cannot_draw(op, "seeded random numbers are drawn in a function that TensorFlow calls")
+            _stays_random(session)
+
+
+def _cannot_draw(op: Any, reason: str) -> NoReturn:
+    frames = frames_of_op(op)
+    raise Fallback(ForeignCall(reason, location=Location(*frames[-1]) if frames else None))
+
+
+# ------------------------------------------------------------------------------------------------ one operation
+def _drawn(session: Session, op: Any) -> list[tf.Tensor]:
+    """The host call that stands for a random operation: its outputs."""
+    draw = _eager_twin(session, op)
+    session.kept.append(draw)
+    outputs = tf.numpy_function(draw, [tf.stop_gradient(tensor) for tensor in op.inputs], [tensor.dtype for tensor in op.outputs])
+    outputs = outputs if isinstance(outputs, list) else [outputs]
+    session.counts["host_calls"] += 1
+    if op.type == "RandomGamma":
+        outputs = [_gamma_sample(op.inputs[0], op.inputs[1], outputs[0])]
+    for old, new in zip(op.outputs, outputs):
+        new.set_shape(old.shape)
+    return outputs
+
+
+def _eager_twin(session: Session, op: Any) -> Callable[..., Any]:
+    """A function of arrays that runs a random operation as eager would."""
+    function = getattr(tf.raw_ops, op.type)
+    names = [one.name for one in op.op_def.input_arg]
+    attributes = _attributes(op)
+    seed, op_seed = _own_seeds(op)
+    of_raw_op = seed not in (0, DEFAULT_GRAPH_SEED)
+    run, frames = session.run, frames_of_op(op)
+
+    def draw(*arrays: Any) -> Any:
+        run.host_calls += 1
+        with run.stopping(frames):
+            seeds = (seed, op_seed) if of_raw_op else tf.compat.v1.get_seed(op_seed if seed else None)
+            found = function(**dict(zip(names, arrays)), **attributes, seed=seeds[0] or 0, seed2=seeds[1] or 0)
+            return [one.numpy() for one in found] if isinstance(found, (list, tuple)) else found.numpy()
+
+    return draw
+
+
+def _attributes(op: Any) -> dict[str, Any]:
+    """The attributes of an operation that its inputs do not imply, but for the seeds."""
+    implied = {name for one in op.op_def.input_arg for name in (one.type_attr, one.number_attr, one.type_list_attr)}
+    names = {one.name for one in op.op_def.attr} - implied - {"seed", "seed2"}
+    return {name: op.get_attr(name) for name in names}
+
+
+def _gamma_sample(shape: tf.Tensor, alpha: tf.Tensor, sample: tf.Tensor) -> tf.Tensor:
+    """The sample of a gamma distribution, which TensorFlow differentiates by `alpha`."""
+
+    @tf.custom_gradient
+    def of_alpha(alpha: tf.Tensor) -> tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]:
+        def gradient(upstream: tf.Tensor) -> tf.Tensor:
+            slope = tf.raw_ops.RandomGammaGrad(alpha=alpha, sample=sample)
+            return tf.reduce_sum(upstream * slope, axis=tf.range(tf.size(shape)))
+
+        return tf.identity(sample), gradient
+
+    return of_alpha(alpha)

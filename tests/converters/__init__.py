@@ -1,0 +1,1 @@
+"""Tests of the converters, one file for each."""
