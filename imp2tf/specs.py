@@ -96,6 +96,8 @@ def same_constant(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, (int, float, complex, str, bytes)):
         return bool(a == b) and repr(a) == repr(b)
+    if isinstance(a, Facts):
+        return bool(a == b)
     if type(a).__name__ == "function":
         return _function_key(a) == _function_key(b)
     return False
@@ -127,6 +129,8 @@ class Constant(Spec):
             return "constant", _function_key(value)
         if isinstance(value, (int, float, complex, str, bytes)):
             return "constant", type(value), repr(value)
+        if isinstance(value, Facts):
+            return "constant", value
         return "constant", id(value)
 
 
