@@ -27,6 +27,7 @@ from imp2tf.converters import (
     random_,
     subscripts,
     tapes,
+    tensor_arrays,
     tf_control_flow,
     try_,
     while_,
@@ -72,4 +73,4 @@ CONVERTERS = (
 
 register_converters(CONVERTERS)
 
-__all__ = ["CONVERTERS", "builtins_", "print_", "random_", "tapes", "tf_control_flow"]
+__all__ = ["CONVERTERS", "builtins_", "print_", "random_", "tapes", "tensor_arrays", "tf_control_flow"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import as_number, as_tensor, number_tensor, run_operation
 from imp2tf.arrays import CLEARED, UNWRITTEN, WRITTEN, Dims, Elements, Settings, TracedArray, dims_of
 from imp2tf.calls import callback, replace_call
-from imp2tf.effects import has_effects
+from imp2tf.effects import changed_something
 from imp2tf.errors import ForeignCall, GraphRefused, NeedsValue, fall_back
 from imp2tf.foreign import call_foreign, lowered
 from imp2tf.join import relaxed_shape
@@ -69,6 +69,9 @@ def tensor_array(dtype: Any, size: Any = None, dynamic_size: Any = None, clear_a
     status = reserved(tf.int32, 0) if settings.clear or settings.keeps_status else None
     made: TracedArray = current().born(TracedArray(settings, elements, reserved(kind, count), status))
     return made
+
+
+replace_call(TracedArray.mark_used)(TracedArray.mark_used)
 
 
 # ------------------------------------------------------------------------------------------------ elements
@@ -136,7 +139,7 @@ def whole(array: TracedArray, asked: str) -> tf.Tensor:
     """All elements as one tensor; what eager does not have by now it makes zeros."""
     elements = array._elements
     if isinstance(elements, Union) and is_blank(array) is not False:
-        if has_effects(current()):
+        if changed_something(current()):
             return over(elements, lambda one: (array.put(elements=one), whole(array, asked))[1])
         _settle_blank(array, elements)
     settings, size = array.settings, size_of(array)
@@ -515,7 +518,3 @@ def either(a: Truth, b: Truth) -> Truth:
         first, second = (a, b) if isinstance(a, bool) else (b, a)
         return first or second
     return tf.logical_or(a, b)
-
-
-def _unused(_: Sequence[Any]) -> None:
-    """Nothing."""

@@ -128,6 +128,13 @@ class TracedArray(tf.TensorArray):
         """Means nothing eagerly."""
         return fall_back(NeedsValue, "the flow of a TensorArray")
 
+    def mark_used(self) -> None:
+        """What `write` returns has this eagerly: it silences a reminder."""
+
+    def functional(self) -> tf.TensorArray:
+        """The array as a graph around this one has it."""
+        return tf.TensorArray(self.dtype, dynamic_size=self.dynamic_size, infer_shape=self.settings.infer, flow=self._items)
+
     # -------------------------------------------------------------------------------------- after the run
     def eager(self) -> tf.TensorArray:
         """The array as eager would have it; the fields are those of the end of a run."""

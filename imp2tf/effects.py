@@ -15,14 +15,15 @@ from imp2tf.places import Contents, Place, Tail
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, read_draws
 from imp2tf.session import Session, current, suspended
-from imp2tf.tf_compat import add_control_input
+from imp2tf.tf_compat import add_control_input, is_stateful_op
 from imp2tf.values import Growable, Union
 
-__all__ = ["commits", "host_call", "order_effects", "stop_run"]
+__all__ = ["changed_something", "changes_state", "commits", "host_call", "nodes_of", "order_effects", "stop_run"]
 
 QUIET_STATEFUL = frozenset({"VarHandleOp", "ReadVariableOp", "Placeholder", "StatelessIf", "StatelessWhile", "StatelessCase"}) | RANDOM_OPS
 HOST_OPS = frozenset({"EagerPyFunc", "PyFunc", "Assert", "PrintV2"})
 CALLS = frozenset({"If", "While", "Case", "StatefulPartitionedCall"})
+WITHOUT_EFFECT = frozenset({"Placeholder", "ReadVariableOp", "VarHandleOp", "Assert", "ResourceGather", "EagerPyFunc"}) | CALLS | RANDOM_OPS
 
 
 def host_call(function: Callable[..., None], *values: Any) -> tf.Operation:
@@ -131,3 +132,23 @@ def _has_effect(op: tf.Operation) -> bool:
     if op.type in CALLS:
         return True
     return bool(op.op_def.is_stateful) and op.type not in QUIET_STATEFUL
+
+
+def changed_something(session: Session) -> bool:
+    """Whether a run may have had an effect before it comes to where the trace is now."""
+    graph = tf.compat.v1.get_default_graph()
+    while not session.python_calls and hasattr(graph, "captures"):
+        if changes_state(graph.as_graph_def()):
+            return True
+        graph = graph.outer_graph
+    return bool(session.python_calls)
+
+
+def changes_state(graph_def: Any) -> bool:
+    """Whether a graph has effects other than calls of Python."""
+    return any(is_stateful_op(node.op) and node.op not in WITHOUT_EFFECT for node in nodes_of(graph_def))
+
+
+def nodes_of(graph_def: Any) -> list[Any]:
+    """The nodes of a graph and of the functions it calls."""
+    return [*graph_def.node, *(node for function in graph_def.library.function for node in function.node_def)]

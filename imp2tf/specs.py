@@ -12,10 +12,11 @@ from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.arrays import TracedArray
 from imp2tf.errors import LostValue, SeveralKinds, fall_back
 from imp2tf.session import current
 from imp2tf.snapshots import Snapshot, freeze
-from imp2tf.values import DEAD, LOST, NUMBER_DTYPES, NUMBER_TYPES, Deferred, PyNumber, Union
+from imp2tf.values import DEAD, LOST, NUMBER_DTYPES, NUMBER_TYPES, Deferred, Facts, PyNumber, Union
 
 __all__ = [
     "BOTTOM", "SCALAR", "Component", "Composite", "ConstSet", "Constant", "DeferredSpec", "Dense", "Items", "Mapping", "Number",
@@ -333,6 +334,10 @@ class Record(_Parts):
         made.__dict__.update(zip(self.names, values[self.args:], strict=True))
         return born(made)
 
+    def realize(self, tensors: Tensors) -> Any:
+        made = super().realize(tensors)
+        return made.eager() if isinstance(made, TracedArray) else made
+
     def key(self) -> Hashable:
         return "record", self.cls, self.names, self.args, self._parts_key()
 
@@ -369,6 +374,10 @@ class DeferredSpec(_Parts):
         return "deferred", self.function, self.names, len(self.parts)
 
 
+def _chosen(pred: tf.Tensor, a: list[tf.Tensor], b: list[tf.Tensor]) -> list[tf.Tensor]:
+    return list(tf.cond(pred, lambda: a, lambda: b)) if a else []
+
+
 class OneOf(_Parts):
     """One of several alternatives, with a tag."""
 
@@ -386,14 +395,23 @@ class OneOf(_Parts):
 
     def _pack(self, value: Any) -> list[tf.Tensor]:
         if isinstance(value, Union):
-            places = [self.index_of(one) for one in value.alternatives]
-            tag = tf.gather(tf.constant(places, tf.int32), value.tag)
-            held = dict(zip(places, value.alternatives, strict=True))
-        else:
-            place = self.index_of(value)
-            tag, held = tf.constant(place, tf.int32), {place: value}
-        parts = [part.pack(held.get(i, DEAD)) for i, part in enumerate(self.parts)]
-        return [tag, *(tensor for tensors in parts for tensor in tensors)]
+            return self._pack_union(value)
+        place = self.index_of(value)
+        parts = [part.pack(value if i == place else DEAD) for i, part in enumerate(self.parts)]
+        return [tf.constant(place, tf.int32), *(tensor for tensors in parts for tensor in tensors)]
+
+    def _pack_union(self, union: Union) -> list[tf.Tensor]:
+        """Several alternatives of `union` may be held by one of this: an object of the region beside one that is older."""
+        places = [self.index_of(one) for one in union.alternatives]
+        tensors = [tf.gather(tf.constant(places, tf.int32), union.tag)]
+        for i, part in enumerate(self.parts):
+            packed = None
+            for k, one in enumerate(union.alternatives):
+                if places[k] == i:
+                    mine = part.pack(one)
+                    packed = mine if packed is None else _chosen(tf.equal(union.tag, k), mine, packed)
+            tensors.extend(part.filler() if packed is None else packed)
+        return tensors
 
     def index_of(self, value: Any) -> int:
         """The alternative that holds a frozen value."""

@@ -14,7 +14,7 @@ import tensorflow as tf
 from imp2tf import calls
 from imp2tf.arithmetic import OVERFLOW
 from imp2tf.containers import grow
-from imp2tf.effects import commits, order_effects
+from imp2tf.effects import changes_state, commits, nodes_of, order_effects
 from imp2tf.errors import (
     Fallback,
     GraphRefused,
@@ -35,11 +35,11 @@ from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
 from imp2tf.places import Argument, Place
 from imp2tf.plan import Build, Recipe, Recorder
-from imp2tf.random_ops import RANDOM_OPS, draw_eagerly
+from imp2tf.random_ops import draw_eagerly
 from imp2tf.region import scope
 from imp2tf.session import Guard, Relaxations, Session, resumed
 from imp2tf.taped import Taped
-from imp2tf.tf_compat import build_while, call_concrete, captures_of, is_stateful_op, tape_may_record
+from imp2tf.tf_compat import build_while, call_concrete, captures_of, tape_may_record
 from imp2tf.values import Growable
 
 __all__ = ["AlwaysRaises", "Graph", "Run", "refused_by_xla", "trace_call"]
@@ -121,7 +121,7 @@ class Graph:
     @property
     def has_effects(self) -> bool:
         """Whether a run that failed may have changed something; not cheap."""
-        return bool(self.python_calls) or _has_effects(self.concrete.graph.as_graph_def())
+        return bool(self.python_calls) or changes_state(self.concrete.graph.as_graph_def())
 
     def __call__(self, args: Sequence[Any]) -> Any:
         """Run on the bound arguments of a call: inputs, run, commit."""
@@ -261,24 +261,10 @@ def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: A
         raise Fallback(TraceFailed(reason, location=user_location(error.__traceback__))) from error
 
 
-WITHOUT_EFFECT = frozenset({
-    "Placeholder", "ReadVariableOp", "VarHandleOp", "Assert", "If", "While", "Case", "StatefulPartitionedCall", "ResourceGather",
-    "EagerPyFunc",
-}) | RANDOM_OPS
-
-
-def _has_effects(graph_def: Any) -> bool:
-    return any(is_stateful_op(node.op) and node.op not in WITHOUT_EFFECT for node in _nodes(graph_def))
-
-
-def _nodes(graph_def: Any) -> list[Any]:
-    return [*graph_def.node, *(node for function in graph_def.library.function for node in function.node_def)]
-
-
 def refused_by_xla(graph: Graph) -> str | None:
     """Why a graph must not be compiled with XLA: it has no Python, and passes failed assertions silently."""
     if graph.calls_python:
         return "XLA cannot call Python, which the graph does"
-    if any(node.op == "Assert" for node in _nodes(graph.concrete.graph.as_graph_def())):
+    if any(node.op == "Assert" for node in nodes_of(graph.concrete.graph.as_graph_def())):
         return "XLA does not check assertions"
     return None

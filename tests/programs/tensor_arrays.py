@@ -1,4 +1,7 @@
-"""tf.TensorArray as it is outside of graphs: an object that writes change, with errors of its own."""
+"""tf.TensorArray as it is outside of graphs: an object that writes change, with errors of its own.
+
+Eager logs a reminder, with addresses, where the result of a write is dropped; `mark_used` keeps it quiet.
+"""
 from __future__ import annotations
 
 import tensorflow as tf
@@ -20,14 +23,14 @@ def written_in_a_loop_and_stacked() -> World:
 @program("tensor_arrays", grad=1, graph=True)
 def result_of_write_is_ignored() -> World:
     def put(ta, i, value):
-        ta.write(i, value).size()
+        ta.write(i, value).size().mark_used()
 
     def fn(xs):
         ta = tf.TensorArray(tf.float32, size=2)
         put(ta, 0, xs[0])
         put(ta, 1, xs[1] * 5.0)
         for i in tf.range(2):
-            ta.write(i, ta.read(i) + 1.0)
+            ta.write(i, ta.read(i) + 1.0).mark_used()
         return ta.stack()
     return fn, each(f32([1.0, 2.0]), f32([3.0, 4.0]))
 
@@ -37,7 +40,7 @@ def written_again_in_a_branch() -> World:
     def fn(x, y):
         ta = tf.TensorArray(tf.float32, 3, clear_after_read=False).unstack([x, y, x * y])
         if x > y:
-            ta.write(1, x * x)
+            ta.write(1, x * x).mark_used()
         elif x < 0.0:
             ta = ta.write(0, y * y)
         return ta.read(0), ta.read(1), ta.stack()
@@ -52,7 +55,7 @@ def attribute_of_an_object_made_inside() -> World:
             self.used = 0
 
         def keep(self, value):
-            self.values.write(self.used, value)
+            self.values.write(self.used, value).mark_used()
             self.used += 1
 
     def fn(xs):
@@ -70,9 +73,9 @@ def two_names_for_one_array() -> World:
         ta = tf.TensorArray(tf.float32, 2, clear_after_read=False)
         other = ta
         for i in tf.range(2):
-            other.write(i, xs[i])
-        same = ta.write(0, xs[1])
-        return ta.stack(), other.read(1), same is other
+            other.write(i, xs[i]).mark_used()
+        ta.write(0, xs[1]).mark_used()
+        return ta.stack(), other.read(1), ta is other
     return fn, each(f32([1.0, 2.0]))
 
 
@@ -107,7 +110,7 @@ def elements_never_written_are_zeros() -> World:
     def fn(xs, n):
         ta = tf.TensorArray(tf.float32, 4)
         for i in tf.range(n):
-            ta.write(2 * i, xs[i])
+            ta.write(2 * i, xs[i]).mark_used()
         last = ta.read(3)
         return last, ta.stack()
     return fn, [call(f32([[1.0, 2.0], [3.0, 4.0]]), i32(2)), call(f32([[1.0, 2.0], [3.0, 4.0]]), i32(1))]
@@ -128,9 +131,9 @@ def grows_beyond_its_size() -> World:
 def cleared_by_reading() -> World:
     def fn(xs, i):
         ta = tf.TensorArray(tf.float32, 3).unstack(xs)
-        ta.write(1, xs[0] * 10.0)
+        ta.write(1, xs[0] * 10.0).mark_used()
         first = ta.read(i)
-        ta.write(i, first + 1.0)
+        ta.write(i, first + 1.0).mark_used()
         return first, ta.read(i), ta.stack(), ta.read(i)
     return fn, [call(f32([1.0, 2.0, 3.0]), i32(0)), call(f32([1.0, 2.0, 3.0]), i32(2))]
 
@@ -141,8 +144,8 @@ def made_anew_in_each_turn() -> World:
         total = f32(0.0)
         for x in xs:
             row = tf.TensorArray(tf.float32, 2)
-            row.write(0, x)
-            row.write(1, x * x)
+            row.write(0, x).mark_used()
+            row.write(1, x * x).mark_used()
             total += tf.reduce_sum(row.stack())
         return total
     return fn, each(f32([1.0, 2.0]), f32([3.0]))
@@ -155,8 +158,8 @@ def made_in_one_branch_or_the_other() -> World:
             ta = tf.TensorArray(tf.float32, 2).unstack([x, x + 1.0])
         else:
             ta = tf.TensorArray(tf.float32, 2)
-            ta.write(0, x)
-        ta.write(1, x * 2.0)
+            ta.write(0, x).mark_used()
+        ta.write(1, x * 2.0).mark_used()
         return ta.stack()
     return fn, each(f32(1.0), f32(-1.0))
 
@@ -169,7 +172,7 @@ def none_until_it_is_needed() -> World:
             if x > 0.0:
                 if ta is None:
                     ta = tf.TensorArray(tf.float32, 0, dynamic_size=True, element_shape=[])
-                ta.write(ta.size(), x)
+                ta.write(ta.size(), x).mark_used()
         return -1.0 if ta is None else ta.stack()
     return fn, each(f32([1.0, -2.0, 3.0]), f32([-1.0]))
 
@@ -180,8 +183,8 @@ def in_lists_and_dicts() -> World:
         arrays = {"even": tf.TensorArray(tf.float32, 2), "odd": tf.TensorArray(tf.float32, 2)}
         pair = [arrays["even"], arrays["odd"]]
         for i in tf.range(2):
-            arrays["even"].write(i, xs[2 * i])
-            pair[1].write(i, xs[2 * i + 1])
+            arrays["even"].write(i, xs[2 * i]).mark_used()
+            pair[1].write(i, xs[2 * i + 1]).mark_used()
         return [ta.stack() for ta in pair]
     return fn, each(f32([1.0, 2.0, 3.0, 4.0]))
 
@@ -193,10 +196,10 @@ def numbers_and_other_dtypes() -> World:
         half = tf.TensorArray(tf.float16, 3)
         names = tf.TensorArray(tf.string, 2)
         for i in range(3):
-            whole.write(i, int(n) + i)
-            half.write(i, i)
-        names.write(0, "a")
-        names.write(1, tf.strings.as_string(n))
+            whole.write(i, int(n) + i).mark_used()
+            half.write(i, i).mark_used()
+        names.write(0, "a").mark_used()
+        names.write(1, tf.strings.as_string(n)).mark_used()
         return whole.stack(), half.stack(), names.stack()
     return fn, each(i32(1), i32(5))
 
@@ -207,7 +210,7 @@ def loops_of_no_turns() -> World:
     def fn(xs, n):
         declared = tf.TensorArray(tf.float32, 0, dynamic_size=True, element_shape=[2])
         for i in tf.range(n):
-            declared.write(i, xs * 2.0)
+            declared.write(i, xs * 2.0).mark_used()
         return declared.stack(), declared.size()
     return fn, [call(f32([1.0, 2.0]), i32(n)) for n in (2, 0, 1)]
 
@@ -217,7 +220,7 @@ def nothing_written_and_no_shape() -> World:
     def fn(xs, n):
         ta = tf.TensorArray(tf.float32, 0, dynamic_size=True)
         for i in tf.range(n):
-            ta.write(i, xs * 2.0)
+            ta.write(i, xs * 2.0).mark_used()
         return tf.reduce_sum(ta.stack()) + 1.0
     return fn, [call(f32([1.0, 2.0]), i32(n)) for n in (2, 0, 1)]
 
@@ -230,7 +233,7 @@ def nothing_written_after_an_effect() -> World:
         count.assign_add(1)
         ta = tf.TensorArray(tf.float32, 0, dynamic_size=True)
         for i in tf.range(n):
-            ta.write(i, xs * 2.0)
+            ta.write(i, xs * 2.0).mark_used()
         return ta.stack()
     return fn, [call(f32([1.0, 2.0]), i32(n)) for n in (2, 0, 1)], lambda: count
 
@@ -250,7 +253,7 @@ def concat_of_equal_pieces() -> World:
     def fn(xs):
         ta = tf.TensorArray(tf.float32, 3)
         for i in tf.range(3):
-            ta.write(i, xs[i] * 2.0)
+            ta.write(i, xs[i] * 2.0).mark_used()
         return ta.concat()
     return fn, each(f32([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
 
@@ -260,7 +263,7 @@ def concat_of_pieces_of_several_lengths() -> World:
     def fn(xs, n):
         ta = tf.TensorArray(tf.float32, 0, dynamic_size=True, infer_shape=False)
         for i in tf.range(n):
-            ta.write(i, xs[:i + 1])
+            ta.write(i, xs[:i + 1]).mark_used()
         return ta.concat(), ta.read(1)
     return fn, [call(f32([1.0, 2.0, 3.0]), i32(3)), call(f32([1.0, 2.0, 3.0]), i32(2))]
 
@@ -290,7 +293,7 @@ def what_it_says_of_itself() -> World:
         ta = tf.TensorArray(tf.float32, 2)
         if x > 0.0:
             x = x * 2.0
-        ta.write(0, [x, x])
+        ta.write(0, [x, x]).mark_used()
         return ta.dtype, ta.element_shape, ta.dynamic_size, isinstance(ta, tf.TensorArray), ta.size()
     return fn, each(f32(1.0))
 
@@ -301,7 +304,7 @@ def returned() -> World:
     def fn(xs, n):
         ta = tf.TensorArray(tf.float32, 3)
         for i in tf.range(n):
-            ta.write(i, xs[i] * 2.0)
+            ta.write(i, xs[i] * 2.0).mark_used()
         return ta, [ta], ta.size()
     return fn, [call(f32([1.0, 2.0, 3.0]), i32(n)) for n in (3, 2)]
 
@@ -329,7 +332,7 @@ def stored_anew_by_each_call() -> World:
         def fill(self, xs):
             self.values = tf.TensorArray(tf.float32, 2, clear_after_read=False)
             for i in tf.range(2):
-                self.values.write(i, xs[i])
+                self.values.write(i, xs[i]).mark_used()
             return self.values.read(1)
 
     memory = Memory()
@@ -342,7 +345,7 @@ def given_as_an_argument() -> World:
 
     def fn(ta, x):
         if x > 0.0:
-            ta.write(0, x)
+            ta.write(0, x).mark_used()
         return ta.stack()
     return fn, [call(given, f32(5.0)), call(given, f32(-1.0))], lambda: given.stack()
 
@@ -364,8 +367,8 @@ def written_out_of_range() -> World:
     def fn(x, i):
         print("writing")
         ta = tf.TensorArray(tf.float32, 2)
-        ta.write(0, x)
-        ta.write(i, x)
+        ta.write(0, x).mark_used()
+        ta.write(i, x).mark_used()
         return ta.stack()
     return fn, [call(f32(1.0), i32(i)) for i in (1, 2, -1)]
 
@@ -391,7 +394,7 @@ def read_before_anything_is_written() -> World:
     def fn(x, i):
         ta = tf.TensorArray(tf.float32, 2)
         if x > 0.0:
-            ta.write(0, x)
+            ta.write(0, x).mark_used()
         return ta.read(i)
     return fn, [call(f32(x), i32(i)) for x, i in ((1.0, 0), (1.0, 1), (-1.0, 0), (-1.0, 2))]
 
@@ -401,7 +404,7 @@ def elements_of_another_dtype() -> World:
     def fn(x):
         ta = tf.TensorArray(tf.float32, 2)
         if x > 0:
-            ta.write(0, x)
+            ta.write(0, x).mark_used()
         return ta.stack()
     return fn, each(i32(1), f32(1.0))
 
@@ -410,9 +413,9 @@ def elements_of_another_dtype() -> World:
 def elements_of_another_shape() -> World:
     def fn(x):
         ta = tf.TensorArray(tf.float32, 2)
-        ta.write(0, x)
+        ta.write(0, x).mark_used()
         if x[0] > 0.0:
-            ta.write(1, x[:1])
+            ta.write(1, x[:1]).mark_used()
         return ta.stack()
     return fn, each(f32([1.0, 2.0]), f32([-1.0, 2.0]), f32([1.0]))
 
