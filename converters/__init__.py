@@ -21,6 +21,7 @@ from imp2tf.converters import (
     jumps,
     literals,
     match_,
+    math_,
     names,
     print_,
     raise_,
@@ -73,4 +74,4 @@ CONVERTERS = (
 
 register_converters(CONVERTERS)
 
-__all__ = ["CONVERTERS", "builtins_", "print_", "random_", "tapes", "tensor_arrays", "tf_control_flow"]
+__all__ = ["CONVERTERS", "builtins_", "math_", "print_", "random_", "tapes", "tensor_arrays", "tf_control_flow"]

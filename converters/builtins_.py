@@ -146,11 +146,11 @@ def len_(value: Any) -> Any:
     """``len(value)``."""
     if isinstance(value, Union):
         return over(value, len_)
-    if is_container(value):
-        return container_length(value)
     method = getattr(type(value), "__len__", None)
     if is_user_function(method):
         return call(method, value)
+    if is_container(value):
+        return container_length(value)
     if is_symbolic_tensor(value):
         if value.shape.rank is None:
             fall_back(NeedsValue, "len() of a tensor of unknown rank")

@@ -193,6 +193,10 @@ def _dict_item(container: Any, key: Any) -> Any:
         return _dict_item_at(found, key)
     if run_operation(lambda: key in found):
         return found[key]
+    if isinstance(container, collections.Counter):
+        return 0
+    if hasattr(type(container), "__missing__") and not isinstance(container, collections.defaultdict):
+        fall_back(ContentsError, f"a missing key of a {type(container).__name__}")
     factory = getattr(container, "default_factory", None)
     if factory is not None:
         value = current().run.call(factory)
@@ -433,12 +437,15 @@ def select_number(flag: Any) -> Any:
     return int(flag) if isinstance(flag, bool) else PyNumber("int", tf.cast(flag, tf.int64))
 
 
+PLAIN_DICTS = (dict, collections.defaultdict, collections.OrderedDict)
 DICT_VIEWS = frozenset({"items", "keys", "values"})
 
 
 def _dict_method(owner: Any, found: dict[Any, Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if args and is_runtime(args[0]):
         return _dict_get_at(found, name, args)
+    if type(owner) not in PLAIN_DICTS and name not in (*DICT_VIEWS, "get"):
+        fall_back(ContentsError, f"{type(owner).__name__}.{name}")
     if name in DICT_VIEWS:
         return list(getattr(found, name)())
     if name == "get":

@@ -177,10 +177,10 @@ class Contents(Place):
 
     def _write_dict(self, value: dict[Any, Any]) -> None:
         if list(self.owner) == list(value)[: len(self.owner)]:
-            self.owner.update(value)  # same order: keep the entries, so that views and iterators stay valid
+            dict.update(self.owner, value)  # same order: keep the entries, so that views and iterators stay valid
         else:
-            self.owner.clear()
-            self.owner.update(value)
+            dict.clear(self.owner)
+            dict.update(self.owner, value)
 
 
 class Tail(Place):
@@ -299,11 +299,25 @@ class PlacePart(Part):
         owner = self.parent.expression(constant)
         if self.place is Global:
             return f"{owner}.get({self.key!r}, {constant(UNBOUND)})"
-        if self.place is Attribute and isinstance(self.parent, Pinned) and not isinstance(self.parent.value, type):
+        if self.place is Attribute:
+            return self._attribute(owner, constant)
+        return f"{constant(self.place)}({owner}, {self.key!r}).read()"
+
+    def _attribute(self, owner: str, constant: Callable[[Any], str]) -> str:
+        if isinstance(self.parent, Pinned) and not isinstance(self.parent.value, type):
             fields = getattr(self.parent.value, "__dict__", None)
             if type(fields) is dict and slot_of(type(self.parent.value), self.key) is None:
                 return f"{owner}.__dict__.get({self.key!r}, {constant(UNBOUND)})"
-        return f"{constant(self.place)}({owner}, {self.key!r}).read()"
+        return f"{constant(attribute_of)}({owner}, {self.key!r})"
+
+
+def attribute_of(owner: Any, name: str) -> Any:
+    """`Attribute(owner, name).read()`, quickly where the owner has no slots."""
+    try:
+        value = owner.__dict__.get(name, UNBOUND)
+    except AttributeError:
+        value = UNBOUND
+    return Attribute(owner, name).read() if value is UNBOUND else value
 
 
 class Item(Part):

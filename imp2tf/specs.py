@@ -374,8 +374,9 @@ class DeferredSpec(_Parts):
         return "deferred", self.function, self.names, len(self.parts)
 
 
-def _chosen(pred: tf.Tensor, a: list[tf.Tensor], b: list[tf.Tensor]) -> list[tf.Tensor]:
-    return list(tf.cond(pred, lambda: a, lambda: b)) if a else []
+def _chosen(tag: tf.Tensor, number: int, these: list[tf.Tensor], those: list[tf.Tensor]) -> list[tf.Tensor]:
+    """`these` where the tag has a number, else `those`."""
+    return list(tf.cond(tf.equal(tag, number), lambda: these, lambda: those)) if these else []
 
 
 class OneOf(_Parts):
@@ -400,18 +401,17 @@ class OneOf(_Parts):
         parts = [part.pack(value if i == place else DEAD) for i, part in enumerate(self.parts)]
         return [tf.constant(place, tf.int32), *(tensor for tensors in parts for tensor in tensors)]
 
-    def _pack_union(self, union: Union) -> list[tf.Tensor]:
-        """Several alternatives of `union` may be held by one of this: an object of the region beside one that is older."""
-        places = [self.index_of(one) for one in union.alternatives]
-        tensors = [tf.gather(tf.constant(places, tf.int32), union.tag)]
+    def _pack_union(self, value: Union) -> list[tf.Tensor]:
+        """Several alternatives of a value may be held by one part: the tag of the value chooses among their tensors."""
+        places = [self.index_of(one) for one in value.alternatives]
+        packed: list[tf.Tensor] = [tf.gather(tf.constant(places, tf.int32), value.tag)]
         for i, part in enumerate(self.parts):
-            packed = None
-            for k, one in enumerate(union.alternatives):
-                if places[k] == i:
-                    mine = part.pack(one)
-                    packed = mine if packed is None else _chosen(tf.equal(union.tag, k), mine, packed)
-            tensors.extend(part.filler() if packed is None else packed)
-        return tensors
+            tensors: list[tf.Tensor] | None = None
+            for number, (place, one) in enumerate(zip(places, value.alternatives, strict=True)):
+                if place == i:
+                    tensors = part.pack(one) if tensors is None else _chosen(value.tag, number, part.pack(one), tensors)
+            packed.extend(part.pack(DEAD) if tensors is None else tensors)
+        return packed
 
     def index_of(self, value: Any) -> int:
         """The alternative that holds a frozen value."""
