@@ -56,8 +56,9 @@ class Settings(Facts):
 class Elements(Facts):
     """What the trace knows of the elements of an array.
 
-    `dims` is their shape as eager infers it from writes, `count` their number if it is static. `loaded` tells that all
-    came at once from a tensor, which teaches eager no shape; then `dims` is theirs.
+    `dims` is their shape as eager knows it, `count` their number if it is static. `loaded` tells that eager knows less
+    than the trace, and `dims` is what the trace knows: all elements came at once from a tensor, or the array does not
+    infer shapes and some were written.
     """
 
     dims: Dims
@@ -142,12 +143,12 @@ class TracedArray(tf.TensorArray):
         size = int(tf.raw_ops.TensorListLength(input_handle=self._items))
         array = settings.empty(size)
         status = self._statuses(size) if settings.keeps_status or self._was_read else [WRITTEN] * size
-        if elements.loaded:
+        if elements.loaded and not settings.keeps_status:
             _load(array, [self._element(i) for i in range(size)])
         elif not elements.blank or settings.keeps_status:
             for i in range(size):
                 if status[i] != UNWRITTEN or not settings.keeps_status:
-                    array.write(i, self._element(i))
+                    array.write(i, self._element(i)).mark_used()
         for i in range(size):
             if status[i] == CLEARED:
                 array.read(i)
@@ -156,7 +157,7 @@ class TracedArray(tf.TensorArray):
     def _statuses(self, size: int) -> list[int]:
         resized = tf.raw_ops.TensorListResize(input_handle=self._status, size=size)
         stacked = tf.raw_ops.TensorListStack(input_handle=resized, element_shape=[], element_dtype=tf.int32)
-        return stacked.numpy().tolist()  # type: ignore[no-any-return]
+        return stacked.numpy().tolist()
 
     def _element(self, index: int) -> tf.Tensor:
         shape = self.alternatives[0].shape

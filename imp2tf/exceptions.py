@@ -22,7 +22,6 @@ __all__ = ["TRACE_BOUNDARIES", "ProgramRaise", "StopRun", "frames_of_op", "inner
            "rebuilder", "strip_own_frames", "user_frames"]
 
 Frame = tuple[str, int, str]
-Retry = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]  # a call that raises eager's error when it is made
 
 
 Retry = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]

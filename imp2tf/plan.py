@@ -129,10 +129,10 @@ class Recorder:
             return self._shared(value, lambda: _empty_like(value), lambda: self.elements(contents(value)), _fill)
         if isinstance(value, types.FunctionType):
             return self._function(value)
-        if _is_of_the_trace(value):
-            return _constant(value)
         if isinstance(value, TracedArray):
             return self._array(value)
+        if _is_of_the_trace(value):
+            return _constant(value)
         if is_record(value):
             return self._shared(value, lambda: _new_object(value), lambda: self._fields(value), _set_fields)
         return self._opaque(value)

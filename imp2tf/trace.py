@@ -43,7 +43,7 @@ from imp2tf.taped import Taped
 from imp2tf.tf_compat import build_while, call_concrete, captures_of, in_eager_mode, tape_may_record
 from imp2tf.values import Growable
 
-__all__ = ["AlwaysRaises", "Graph", "Run", "refused_by_xla", "trace_call"]
+__all__ = ["AlwaysRaises", "Graph", "OperationFailed", "Run", "refused_by_xla", "trace_call"]
 
 
 class Run:
@@ -117,6 +117,14 @@ def _refuse_variable(make: Callable[..., Any], **kwargs: Any) -> Any:
     return fall_back(VariableCreated, "a tf.Variable is created")
 
 
+class OperationFailed(BaseException):
+    """An operation failed while the graph ran: `error` is what TensorFlow says, not an exception that the program raised."""
+
+    def __init__(self, error: tf.errors.OpError) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 class AlwaysRaises(BaseException):
     """The program raises for certain, whatever the tensors are: there is nothing to put in a graph."""
 
@@ -152,7 +160,7 @@ class Graph:
             self.run.args, self.run.error, self.run.commit = args, None, []
             return self._ran(captured, args)
 
-    def _ran(self, captured: Sequence[Any], args: Sequence[Any]) -> Any:
+    def _ran(self, captured: list[Any], args: Sequence[Any]) -> Any:
         """What is raised after a failed run is raised outside of its handler: TensorFlow's error is no part of the program."""
         try:
             outputs = self._outputs(captured)
@@ -173,7 +181,8 @@ class Graph:
         """The run ended early: by the program's own exception, or by an operation that failed."""
         stored, self.run.error = self.run.error, None
         if stored is None:
-            raise self._refused(error)
+            refused = self._refused(error)
+            raise OperationFailed(refused) if isinstance(refused, tf.errors.OpError) else refused
         if isinstance(stored, GraphRefused):
             raise Fallback(stored)
         _commit(self.run.commit)

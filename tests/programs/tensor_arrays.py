@@ -4,6 +4,7 @@ Eager logs a reminder, with addresses, where the result of a write is dropped; `
 """
 from __future__ import annotations
 
+import numpy as np
 import tensorflow as tf
 
 from tests.programs import World, call, each, f32, i32, program
@@ -23,7 +24,7 @@ def written_in_a_loop_and_stacked() -> World:
 @program("tensor_arrays", grad=1, graph=True)
 def result_of_write_is_ignored() -> World:
     def put(ta, i, value):
-        ta.write(i, value).size().mark_used()
+        ta.write(i, value).size()
 
     def fn(xs):
         ta = tf.TensorArray(tf.float32, size=2)
@@ -202,6 +203,67 @@ def numbers_and_other_dtypes() -> World:
         names.write(1, tf.strings.as_string(n)).mark_used()
         return whole.stack(), half.stack(), names.stack()
     return fn, each(i32(1), i32(5))
+
+
+@program("tensor_arrays", grad=1, graph=True)
+def one_of_two_arrays() -> World:
+    def fn(xs):
+        small = tf.TensorArray(tf.float32, 2, clear_after_read=False).unstack([1.0, 2.0])
+        large = tf.TensorArray(tf.float32, 3, clear_after_read=False).unstack(xs)
+        chosen = small if xs[0] > xs[1] else large
+        chosen.write(1, xs[2] * xs[2]).mark_used()
+        return small.stack(), large.stack(), chosen.size()
+    return fn, each(f32([1.0, 2.0, 3.0]), f32([2.0, 1.0, 3.0]))
+
+
+@program("tensor_arrays", graph=True)
+def indices_of_several_kinds() -> World:
+    def fn(xs, i):
+        ta = tf.TensorArray(tf.float32, np.int64(4), clear_after_read=False)
+        for at, x in ((np.int32(0), xs[0]), (tf.cast(i, tf.int64), xs[1]), (int(i) + 1, xs[2]), (tf.constant(3), 7)):
+            ta.write(at, x).mark_used()
+        return ta.stack(), ta.read(len(xs) - 1)
+    return fn, [call(f32([1.0, 2.0, 3.0]), i32(1))]
+
+
+@program("tensor_arrays", grad=1, graph=True)
+def lists_as_elements() -> World:
+    def fn(xs):
+        kept = []
+        for x in xs:
+            if x > 0.0:
+                kept.append(x)
+        ta = tf.TensorArray(tf.float32, 2, infer_shape=False)
+        ta.write(0, kept).mark_used()
+        ta.write(1, [xs[0], 2.0]).mark_used()
+        return ta.concat(), tf.shape(ta.read(1))
+    return fn, each(f32([1.0, -2.0, 3.0]), f32([4.0, 5.0, 6.0]))
+
+
+@program("tensor_arrays", graph=True)
+def carried_by_tf_while_loop() -> World:
+    def fn(n, x):
+        def body(i, ta):
+            return i + 1, ta.write(i, x * tf.cast(i, tf.float32))
+
+        start = (0, tf.TensorArray(tf.float32, 0, dynamic_size=True, element_shape=[]))
+        i, ta = tf.while_loop(lambda i, ta: i < n, body, start)
+        return i, ta.stack()
+    return fn, [call(i32(n), f32(2.0)) for n in (3, 0)]
+
+
+@program("tensor_arrays", graph=True)
+def left_by_break_and_return() -> World:
+    def fn(xs, stop):
+        ta = tf.TensorArray(tf.float32, 0, dynamic_size=True, element_shape=[], clear_after_read=False)
+        for x in xs:
+            if x > stop:
+                break
+            ta = ta.write(ta.size(), x)
+            if x < 0.0:
+                return ta.stack(), ta.size()
+        return ta.stack() * 2.0, ta.size()
+    return fn, [call(f32(xs), f32(2.5)) for xs in ([1.0, 2.0, 3.0, 4.0], [1.0, -2.0, 1.0], [3.0])]
 
 
 # ------------------------------------------------------------------------------------------------ whole arrays
