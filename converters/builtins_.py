@@ -32,6 +32,7 @@ from imp2tf.iteration import (
 )
 from imp2tf.loops import run_for
 from imp2tf.operations import binary_operation, compare_operation, truth_as_number, truth_of
+from imp2tf.picking import permuted
 from imp2tf.region import NO_STATE, Box, State, select, stop_if
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.user_iterators import user_cursor
@@ -376,7 +377,7 @@ def _sorted_at_run_time(items: list[Any], keys: list[Any], reverse: Any) -> list
     if pairs is None or not isinstance(reverse, bool):
         return fall_back(NeedsValue, "sorted() by keys that are no numbers")
     order = tf.argsort(pairs, stable=True, direction="DESCENDING" if reverse else "ASCENDING")
-    return [_pick(items, order[place]) for place in range(len(items))]
+    return permuted(items, order)
 
 
 def _number_keys(keys: list[Any]) -> tf.Tensor | None:
@@ -386,16 +387,6 @@ def _number_keys(keys: list[Any]) -> tf.Tensor | None:
     if all(isinstance(one, tf.Tensor) and one.shape.rank == 0 and one.dtype == keys[0].dtype for one in keys):
         return tf.stack(keys)
     return None
-
-
-def _pick(items: list[Any], position: tf.Tensor) -> Any:
-    def at(index: int) -> Any:
-        if index == len(items) - 1:
-            return items[index]
-        return select(tf.equal(position, index), lambda: items[index], lambda: at(index + 1))
-
-    same = all(isinstance(item, tf.Tensor) and item.dtype == items[0].dtype and item.shape == items[0].shape for item in items)
-    return tf.gather(tf.stack(items), position) if same else at(0)
 
 
 # ------------------------------------------------------------------------------------------------ iterators

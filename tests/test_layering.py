@@ -24,7 +24,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "what operators share",
         (
             "alternatives", "arithmetic", "attributes", "calls", "containers", "foreign", "iteration", "loops",
-            "operations", "try_state", "user_iterators",
+            "operations", "picking", "try_state", "user_iterators",
         ),
     ),
     ("features", ("converters", "converters.*")),
