@@ -26,6 +26,7 @@ from imp2tf.converters import (
     raise_,
     random_,
     subscripts,
+    tapes,
     tf_control_flow,
     try_,
     while_,
@@ -71,4 +72,4 @@ CONVERTERS = (
 
 register_converters(CONVERTERS)
 
-__all__ = ["CONVERTERS", "builtins_", "print_", "random_", "tf_control_flow"]
+__all__ = ["CONVERTERS", "builtins_", "print_", "random_", "tapes", "tf_control_flow"]

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from imp2tf import attributes
 from imp2tf.alternatives import over, raise_error, truth
-from imp2tf.arithmetic import as_number, run_operation
+from imp2tf.arithmetic import as_number, in_int_range, run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.containers import append, container_length, new, new_list, static
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
@@ -51,6 +51,8 @@ def _number_of(kind: str, value: Any) -> Any:
         return fall_back(NeedsValue, f"{kind}() of {value!r}")
     if isinstance(value, PyNumber):
         return _convert_number(kind, value)
+    if isinstance(value, tf.Variable):
+        value = tf.convert_to_tensor(value)
     if is_symbolic_tensor(value):
         return _convert_number(kind, _scalar_number(value))
     dunder = getattr(type(value), f"__{kind}__", None)
@@ -75,10 +77,9 @@ def _convert_number(kind: str, value: PyNumber) -> PyNumber:
     if kind == "bool":
         return PyNumber("bool", truth(value))
     if kind == "int" and value.kind == "float":
-        finite = tf.math.is_finite(value.tensor)
         stop_if(tf.math.is_nan(value.tensor), ValueError("cannot convert float NaN to integer"))
         stop_if(tf.math.is_inf(value.tensor), OverflowError("cannot convert float infinity to integer"))
-        del finite
+        return PyNumber("int", in_int_range(value.tensor, as_number(value, "int")))
     return PyNumber(kind, as_number(value, kind))
 
 
@@ -211,6 +212,12 @@ def delattr_(owner: Any, name: str) -> None:
 def hasattr_(owner: Any, name: str) -> Any:
     """``hasattr(owner, name)``."""
     return attributes.has_attribute(owner, name)
+
+
+@replace_call(tf.executing_eagerly)
+def executing_eagerly_() -> bool:
+    """The program is an eager one."""
+    return True
 
 
 @replace_call(callable)

@@ -10,12 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 import gast
+import tensorflow as tf
 
 from imp2tf.alternatives import over
 from imp2tf.arithmetic import holds_runtime, run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.foreign import materialized
-from imp2tf.heap import is_user_function
+from imp2tf.errors import NeedsValue, fall_back
+from imp2tf.heap import has_written_fields, is_user_function
 from imp2tf.namespace import operator
 from imp2tf.quote import quote_expr
 from imp2tf.rewrite import Converter
@@ -68,6 +70,7 @@ def formatted(value: Any, conversion: int, spec: Any) -> Any:
     elif spec == "" and is_user_function(getattr(type(value), "__str__", None)):
         return call(type(value).__str__, value)
     value = materialized(value)
+    refuse_state(value)
     if holds_runtime(value) or isinstance(spec, Deferred):
         return Deferred(format, (value, spec))
     return run_operation(format, value, spec)
@@ -77,13 +80,29 @@ def text_of(function: Callable[..., str], value: Any, *args: Any) -> Any:
     """``str(value)`` or ``repr(value)``."""
     if isinstance(value, Union):
         return over(value, lambda one: text_of(function, one, *args))
-    method = getattr(type(value), "__str__" if function is str else "__repr__", None)
-    if is_user_function(method):
-        return call(method, value)
+    for name in ("__str__", "__repr__") if function is str else ("__repr__",):
+        method = getattr(type(value), name, None)
+        if is_user_function(method):
+            return call(method, value)
+        if method is not None and name in vars(type(value)):
+            break  # the class has a text of its own, made by generated code
     value = materialized(value)
+    refuse_state(value)
     if holds_runtime(value):
         return Deferred(function, (value, *args))
     return run_operation(function, value, *args)
+
+
+def refuse_state(value: Any) -> None:
+    """The text of a variable or an object tells its state now, and is made after the run."""
+    if isinstance(value, (list, tuple, set)):
+        for item in value:
+            refuse_state(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            refuse_state(item)
+    elif isinstance(value, tf.Variable) or has_written_fields(value):
+        fall_back(NeedsValue, f"the text of a {type(value).__name__}")
 
 
 @replace_call(str)

@@ -18,7 +18,7 @@ from imp2tf.calls import call, replace_call
 from imp2tf.effects import host_call
 from imp2tf.errors import ForeignCall, fall_back
 from imp2tf.foreign import materialized, register_host_method
-from imp2tf.heap import is_user_function
+from imp2tf.heap import has_written_fields, is_user_function
 from imp2tf.values import Deferred, Union
 
 STREAMS = ("stdout", "stderr")
@@ -46,7 +46,23 @@ def printable(value: Any) -> Any:
     """What a print shows of a value: the text of a user's ``__str__`` is made by converted code."""
     if isinstance(value, Union):
         return over(value, printable) if any(_has_own_text(one) for one in value.alternatives) else value
-    return call(str, value) if _has_own_text(value) else materialized(value)
+    if _has_own_text(value):
+        return call(str, value)
+    shown = materialized(value)
+    _refuse_written(shown)
+    return shown
+
+
+def _refuse_written(value: Any, inside: bool = False) -> None:
+    """What is printed as it is must show what the program sees: no object in it may have changed in this call."""
+    if isinstance(value, (list, tuple, set)):
+        for item in value:
+            _refuse_written(item, inside=True)
+    elif isinstance(value, dict):
+        for item in value.values():
+            _refuse_written(item, inside=True)
+    elif (inside and _has_own_text(value)) or has_written_fields(value):
+        fall_back(ForeignCall, f"print of a {type(value).__name__}")
 
 
 def _has_own_text(value: Any) -> bool:

@@ -80,6 +80,8 @@ def truth(value: Any) -> Any:
         return truth(over(value, truth_number))
     if isinstance(value, PyNumber):
         return value.tensor if value.kind == "bool" else tf.not_equal(value.tensor, tf.zeros([], value.tensor.dtype))
+    if isinstance(value, tf.Variable) and active() is not None:
+        value = tf.convert_to_tensor(value)
     if is_symbolic_tensor(value):
         return _tensor_truth(value)
     if isinstance(value, Deferred):

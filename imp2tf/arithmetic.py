@@ -19,7 +19,7 @@ from imp2tf.session import active
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import NUMBER_DTYPES, Deferred, PyNumber, Union, is_runtime, number_kind
 
-__all__ = ["BINARY", "COMPARE", "OVERFLOW", "as_number", "as_tensor", "binary", "compare", "holds_runtime", "number_tensor", "run_operation", "unary"]
+__all__ = ["BINARY", "COMPARE", "OVERFLOW", "as_number", "as_tensor", "binary", "compare", "holds_runtime", "in_int_range", "number_tensor", "run_operation", "unary"]
 
 Function = Callable[..., Any]
 
@@ -46,8 +46,10 @@ def run_operation(function: Function, *args: Any, **kwargs: Any) -> Any:
     except Exception as error:
         if active() is None:
             raise
+        if isinstance(error, NOT_IN_GRAPH):
+            fall_back(TraceFailed, f"{type(error).__name__} while tracing: {error}", error)
         if any(holds_runtime(value) for value in (*args, *kwargs.values())):
-            if not isinstance(error, (ValueError, TypeError, tf.errors.OpError)) or isinstance(error, NOT_IN_GRAPH):
+            if not isinstance(error, (ValueError, TypeError, tf.errors.OpError)):
                 fall_back(TraceFailed, f"{type(error).__name__} while tracing: {error}", error)
             raise ProgramRaise(error, retry=(function, args, kwargs)) from error
         raise ProgramRaise(error) from error
@@ -123,7 +125,12 @@ def _within_range(op: str, a: Any, b: Any, x: tf.Tensor, y: tf.Tensor, result: t
     small = any(isinstance(one, int) and abs(one) < SMALL for one in (a, b))
     if (op in ("+", "-") and small) or (op == "*" and any(isinstance(one, int) and abs(one) <= 1 for one in (a, b))):
         return result
-    wide = {"+": tf.add, "-": tf.subtract, "*": tf.multiply, "**": tf.pow}[op](tf.cast(x, tf.float64), tf.cast(y, tf.float64))
+    function = {"+": tf.add, "-": tf.subtract, "*": tf.multiply, "**": tf.pow}[op]
+    return in_int_range(function(tf.cast(x, tf.float64), tf.cast(y, tf.float64)), result)
+
+
+def in_int_range(wide: tf.Tensor, result: tf.Tensor) -> tf.Tensor:
+    """`result`, an int64, where `wide`, the same number as float64, says that it is in range; else the run stops."""
     checked = tf.raw_ops.Assert(condition=tf.abs(wide) < 2.0**62, data=[OVERFLOW], summarize=1)
     with tf.control_dependencies([checked]):
         return tf.identity(result)

@@ -40,6 +40,8 @@ def get_attribute(owner: Any, name: str, default: Any = MISSING) -> Any:
         return _of_number(owner, name)
     if isinstance(owner, Deferred):
         return method_of_deferred(owner, name)
+    if isinstance(owner, tf.Variable) and name == "numpy":
+        return Deferred(getattr, (tf.convert_to_tensor(owner), "numpy"))
     if isinstance(owner, tf.Tensor):
         return _of_tensor(owner, name, default)
     if is_container(owner) and not _has_own_fields(owner):
@@ -83,6 +85,8 @@ def _of_tensor(owner: tf.Tensor, name: str, default: Any) -> Any:
         return Deferred(getattr, (owner, "numpy"))
     if name == "shape" and not owner.shape.is_fully_defined():
         fall_back(NeedsValue, "the static shape of a tensor whose shape only the run knows")
+    if name == "__class__":
+        fall_back(NeedsValue, "the class of a tensor")
     if name in ("op", "graph", "name", "device", "ref", "cpu", "gpu", "backing_device") and is_symbolic_tensor(owner):
         fall_back(NeedsValue, f".{name} of a tensor")
     return _plain(owner, name, default)

@@ -44,11 +44,14 @@ def replace_call(*originals: Any) -> Callable[[Callable[..., Any]], Callable[...
 
 
 def replacement_of(function: Any) -> Callable[..., Any] | None:
-    """What stands for `function` inside a trace, if anything does."""
+    """What stands for `function`, or for the function of a method, inside a trace, if anything does."""
     try:
-        return _replacements.get(function)
+        found = _replacements.get(function)
+        if found is None and isinstance(function, types.MethodType) and function.__func__ in _replacements:
+            return functools.partial(_replacements[function.__func__], function.__self__)
     except TypeError:  # not hashable, so not registered
         return None
+    return found
 
 
 @dataclasses.dataclass(frozen=True)

@@ -72,9 +72,9 @@ class Dispatcher:
         self.misses: list[str] = []
         self.jit_compile = self.options.jit_compile
 
-    def _count(self, what: str) -> int:
+    def _count(self, what: str, times: int = 1) -> int:
         with self.counting:
-            self.counts[what] += 1
+            self.counts[what] += times
             return self.counts[what]
 
     # -------------------------------------------------------------------------------------- calls
@@ -121,20 +121,18 @@ class Dispatcher:
 
     def _run(self, graph: Graph, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a graph; what it cannot do after all is done by Python, outside of the handler of the error that said so."""
+        self._count("graph_calls")
         failure: ConversionError | None = None
         try:
-            result = graph(values)
+            return graph(values)
         except Fallback as fallback:
             failure = fallback.error
         except tf.errors.OpError as error:
             if graph.xla:
                 failure = XlaRefused(f"XLA does not run the graph: {_first_line(error)}")
             elif graph.has_effects:
-                self._count("graph_calls")
                 raise
-        else:
-            self._count("graph_calls")
-            return result
+        self._count("graph_calls", -1)
         if isinstance(failure, XlaRefused):
             return self._run(self._without_xla(graph, values, failure), values, args, kwargs)
         if failure is not None:
@@ -206,7 +204,7 @@ class Dispatcher:
 
     def _give_up_relaxing(self) -> None:
         """What was relaxed steers Python: keep it constant from now on."""
-        self.relaxations.constant |= self.relaxations.numbers | set(self.relaxations.shapes)
+        self.relaxations.constant |= self.relaxations.numbers | {source for source, _ in self.relaxations.shapes}
         self.relaxations.shapes.clear()
 
     def _learn(self, values: Sequence[Any]) -> None:

@@ -14,7 +14,7 @@ from imp2tf.errors import Contents, ForeignCall, GraphRefused, NeedsValue, NoSou
 from imp2tf.exceptions import innermost, user_frames
 from imp2tf.growable import growable_length
 from imp2tf.heap import contents, is_container, is_user_function
-from imp2tf.purity import has_plain_new, is_numpy_function, is_pure, is_tensorflow
+from imp2tf.purity import has_plain_new, is_impure_tensorflow, is_numpy_function, is_pure, is_tensorflow
 from imp2tf.region import stop_if
 from imp2tf.session import current
 from imp2tf.specs import Dense, Number
@@ -24,6 +24,7 @@ __all__ = ["call_deferred", "call_foreign", "construct", "lowered", "materialize
            "register_host_method"]
 
 Callback = Callable[[Any], Any]
+LIBRARIES = ("tensorflow", "keras", "numpy", "functools", "enum")
 HOST_RUN = (tf.py_function, tf.numpy_function, tf.compat.v1.py_func)
 
 
@@ -61,6 +62,8 @@ def call_foreign(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], c
     if method is not None:
         return method(function.__self__, function.__name__, args, kwargs)
     if is_tensorflow(function):
+        if is_impure_tensorflow(function) and not current().is_born(getattr(function, "__self__", None)):
+            fall_back(ForeignCall, f"{_name(function)} has effects outside the graph")
         return _call_tensorflow(function, args, kwargs, callback)
     if isinstance(function, types.FunctionType) and function.__code__.co_filename == "<string>":
         fall_back(NoSource, f"the source of {_name(function)} is not available: it was made by exec")
@@ -83,12 +86,21 @@ def _name(function: Any) -> str:
 
 
 def _call_pure(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], callback: Callback) -> Any:
+    if any(map(_is_outer_object, (*args, *kwargs.values()))):
+        fall_back(ForeignCall, f"{_name(function)} is given an object whose attributes it may read")
     plain_args = [callback(materialized(value)) for value in args]
     plain_kwargs = {name: callback(materialized(value)) for name, value in kwargs.items()}
     for value in (*plain_args, *plain_kwargs.values()):
         if isinstance(value, (Deferred, PyNumber)):
             return Deferred(function, plain_args, plain_kwargs) if _gives_text(function) else _needs_value(function)
     return adopted(run_operation(function, *plain_args, **plain_kwargs))
+
+
+def _is_outer_object(value: Any) -> bool:
+    """An object of the program that is older than the trace: what library code reads of it would not be guarded."""
+    if current().is_born(value) or is_container(value) or isinstance(value, (type, types.ModuleType, types.FunctionType, types.MethodType)):
+        return False
+    return type(getattr(value, "__dict__", None)) is dict and type(value).__module__.partition(".")[0] not in LIBRARIES
 
 
 def _gives_text(function: Any) -> bool:

@@ -154,8 +154,10 @@ def relax(misses: Sequence[Miss], relaxations: Relaxations) -> None:
         if miss.guard.check == "literal" and type(expected) in (int, float) and type(found) is type(expected):
             relaxations.numbers.add(source)
         elif miss.guard.check == "tensor" and source not in relaxations.constant and _differ_in_shape(found, expected):
-            dims = [a if a == b else None for a, b in zip(found.shape, expected.shape, strict=True)]
-            relaxations.shapes[source] = tf.TensorShape(dims)
+            key = source, found.shape.rank
+            known = relaxations.shapes.get(key, expected.shape)
+            dims = [a if a == b == c else None for a, b, c in zip(found.shape, expected.shape, known, strict=True)]
+            relaxations.shapes[key] = tf.TensorShape(dims)
 
 
 def _differ_in_shape(found: Any, expected: tf.TensorSpec) -> bool:

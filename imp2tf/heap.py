@@ -21,8 +21,8 @@ from imp2tf.tf_compat import EagerTensor, capture_at_call_time
 from imp2tf.values import NUMBER_DTYPES, PyNumber
 
 __all__ = [
-    "INT_RANGE", "Fetch", "contents", "guard_distinct", "is_container", "is_drop_in", "is_same_input", "is_unread", "is_user_function",
-    "length", "lift", "old_value", "read", "set_contents", "view",
+    "INT_RANGE", "Fetch", "contents", "guard_distinct", "has_written_fields", "is_container", "is_drop_in", "is_same_input", "is_unread",
+    "is_user_function", "length", "lift", "old_value", "read", "set_contents", "view",
 ]
 
 LITERALS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range)
@@ -306,6 +306,12 @@ def length(container: Any) -> Any:
     session = current()
     source = Length(session.source_of(container))
     return _literal(session, len(container), source)
+
+
+def has_written_fields(value: Any) -> bool:
+    """Whether this trace has written attributes of an object that is older, which nobody outside sees yet."""
+    session = current()
+    return not session.is_born(value) and any(place.owner is value for place in session.store)
 
 
 def set_contents(container: Any, value: Any) -> None:

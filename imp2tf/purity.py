@@ -17,8 +17,9 @@ import types
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
-__all__ = ["has_plain_new", "is_numpy_function", "is_pure", "is_pure_method", "is_tensorflow"]
+__all__ = ["has_plain_new", "is_impure_tensorflow", "is_numpy_function", "is_pure", "is_pure_method", "is_tensorflow"]
 
 TENSORFLOW = ("tensorflow", "keras", "tf_keras")
 PURE_MODULES = frozenset({
@@ -30,7 +31,7 @@ PURE_MODULES = frozenset({
 PURE_BUILTINS = frozenset({
     getattr(builtins, name) for name in (
         "abs", "all", "any", "ascii", "bin", "bool", "bytearray", "bytes", "callable", "chr", "complex", "dict", "divmod", "enumerate",
-        "filter", "float", "format", "frozenset", "getattr", "hasattr", "hash", "hex", "id", "int", "isinstance", "issubclass", "len",
+        "filter", "float", "format", "frozenset", "getattr", "hasattr", "hash", "hex", "int", "isinstance", "issubclass", "len",
         "list", "map", "max", "memoryview", "min", "object", "oct", "ord", "pow", "property", "range", "repr", "reversed", "round",
         "set", "slice", "sorted", "staticmethod", "classmethod", "str", "sum", "super", "tuple", "type", "zip")
 })
@@ -82,6 +83,27 @@ def has_plain_new(cls: Any) -> bool:
 
 def _in_tensorflow(module: str) -> bool:
     return module.partition(".")[0] in TENSORFLOW
+
+
+IMPURE_TENSORFLOW = (
+    "tensorflow.python.saved_model", "tensorflow.python.checkpoint", "tensorflow.python.lib.io", "tensorflow.python.framework.config",
+    "tensorflow.python.profiler", "tensorflow.python.training.saver", "tensorflow.python.platform", "keras.src.saving",
+    "keras.src.backend.common.global_state", "keras.src.utils", "keras.src.backend.config",
+)
+KERAS_PROCEDURES = frozenset({
+    "compile", "evaluate", "export", "fit", "load_weights", "predict", "predict_on_batch", "save", "save_weights", "summary",
+    "test_on_batch", "train_on_batch",
+})
+
+
+def is_impure_tensorflow(function: Any) -> bool:
+    """Whether a callable of TensorFlow or Keras does what no operation of a graph stands for: files, settings, training loops."""
+    owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+    if isinstance(owner, tf.GradientTape):
+        return True  # one that is older than the trace: the caller asks, see `imp2tf.foreign`
+    if name in KERAS_PROCEDURES and hasattr(owner, "_flatten_layers"):
+        return True
+    return module_of(function).startswith(IMPURE_TENSORFLOW)
 
 
 def is_numpy_function(function: Any) -> bool:

@@ -18,6 +18,7 @@ from imp2tf.effects import order_effects, stop_run
 from imp2tf.errors import NoFixpoint, RaisesUnderTry, SeveralKinds, fall_back
 from imp2tf.exceptions import ProgramRaise, rebuilder, user_frames
 from imp2tf.heap import old_value
+from imp2tf.junctions import BranchFlags, note_junction
 from imp2tf.join import describe, join, without_stale
 from imp2tf.places import Contents, Place, Tail
 from imp2tf.random_ops import draw_eagerly, readable
@@ -151,13 +152,16 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
                 state.set(before)
         sides.append((graph, deps, path))
     places, specs = _join_paths(sides[0][2], sides[1][2])
-    hosts = [_close_branch(session, graph, deps, _outputs(path, places), specs) for graph, deps, path in sides]
-    outputs = iter(build_cond(pred, sides[0][0], sides[1][0]))
+    graphs = [graph for graph, _, _ in sides]
+    flags = BranchFlags(session, graphs)
+    hosts = [_close_branch(session, graph, deps, _outputs(path, places), specs, flags) for graph, deps, path in sides]
+    outputs = iter(build_cond(pred, *graphs))
     op = _last_call(session, outer)
     if any(hosts):
         session.host_ops.add((id(outer), op.name))
     session.regions -= 1
     _arrive(session, state, places, specs, outputs)
+    note_junction(session, outer, op, pred, flags.keys, outputs)
     if any(path.dead for _, _, path in sides):
         check(op)
 
@@ -192,10 +196,11 @@ def _outputs(path: _Path, places: list[Place]) -> list[Any]:
     return [*path.values, *(path.writes[place] for place in places)]
 
 
-def _close_branch(session: Session, graph: Any, deps: Any, values: list[Any], specs: list[Spec]) -> bool:
+def _close_branch(session: Session, graph: Any, deps: Any, values: list[Any], specs: list[Spec], flags: BranchFlags) -> bool:
     """Append the packed values to a branch graph and finish it; whether it calls Python."""
     with graph.as_default():
         tensors = [tensor for value, spec in zip(values, specs, strict=True) for tensor in spec.pack(value)]
+        tensors.extend(flags.told_by(graph))
         returned = [deps.mark_as_return(graph.capture(tensor)) for tensor in tensors]
         graph.structured_outputs = returned
         graph.outputs.extend(returned)
@@ -289,6 +294,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     session.loop_memo[site] = layout
     graph = tf.compat.v1.get_default_graph()
     op = _last_call(session, graph)
+    note_junction(session, graph, op, go)
     if host:
         session.host_ops.add((id(graph), op.name))
         check(op)

@@ -10,6 +10,7 @@ import collections
 import contextlib
 import dataclasses
 import threading
+import weakref
 import time
 from collections.abc import Hashable, Iterator
 from typing import Any
@@ -42,7 +43,7 @@ class Relaxations:
     """What the misses so far have taught: which numbers vary, which shapes, and what must stay constant."""
 
     numbers: set[Source] = dataclasses.field(default_factory=set)
-    shapes: dict[Source, tf.TensorShape] = dataclasses.field(default_factory=dict)
+    shapes: dict[tuple[Source, int | None], tf.TensorShape] = dataclasses.field(default_factory=dict)
     constant: set[Source] = dataclasses.field(default_factory=set)
     declared: dict[Source, tf.TypeSpec] = dataclasses.field(default_factory=dict)  # what an input signature says
     seeded: bool = False  # the function sets a seed itself
@@ -55,7 +56,10 @@ class Relaxations:
     def shape(self, source: Source, value: tf.Tensor) -> tf.TensorShape:
         """The shape, in the graph, of a tensor that is found there."""
         spec = self.declared.get(source)
-        return spec.shape if isinstance(spec, tf.TensorSpec) else self.shapes.get(source, value.shape)
+        if isinstance(spec, tf.TensorSpec):
+            return spec.shape
+        relaxed = self.shapes.get((source, value.shape.rank), value.shape)
+        return relaxed if relaxed.is_compatible_with(value.shape) else value.shape
 
     def number(self, source: Source) -> bool:
         """Whether a Python number found there is an input of the graph rather than a constant."""
@@ -126,6 +130,7 @@ class Session:
         self.counts: collections.Counter[str] = collections.Counter()
         self.python_calls: list[tuple[str, Location | None]] = []
         self.host_ops: set[tuple[int, str]] = set()
+        self.junctions: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         self.seeded = relaxations.seeded or global_seed() is not None  # random numbers come from eager's stream
         self.draws: dict[int, list[Any]] = {}
         self.region_ops: set[Any] = set()

@@ -10,18 +10,21 @@ from typing import Any
 
 import tensorflow as tf
 from tensorflow.python.eager import context as _context
+from tensorflow.python.eager import record as _record
 from tensorflow.python.framework import op_def_registry as _op_def_registry
 from tensorflow.python.framework import ops as _ops
 from tensorflow.python.framework import random_seed as _random_seed
 from tensorflow.python.framework.auto_control_deps import AutomaticControlDependencies
 from tensorflow.python.ops import cond_v2 as _cond_v2
 from tensorflow.python.ops import control_flow_util_v2 as _util
+from tensorflow.python.ops import resource_variable_ops as _variables
 from tensorflow.python.ops import while_v2 as _while_v2
 
 __all__ = [
     "DEFAULT_GRAPH_SEED", "AutomaticControlDependencies", "EagerTensor", "FuncGraph", "add_control_input", "branch_graph", "build_cond",
-    "build_while", "call_concrete", "capture_at_call_time", "captures_of", "function_bodies", "global_seed", "in_eager_mode",
-    "is_stateful_op", "is_symbolic_tensor", "redirect", "self_test", "watch_operations",
+    "build_while", "call_concrete", "capture_at_call_time", "captures_of", "function_bodies", "function_graph", "gated", "global_seed",
+    "has_gradient", "in_eager_mode", "is_stateful_op", "is_symbolic_tensor", "redirect", "self_test", "tape_may_record",
+    "variable_accessed", "watch_operations",
 ]
 
 EagerTensor: type = _ops.EagerTensor
@@ -134,11 +137,42 @@ def call_concrete(concrete: Any, captured: Sequence[tf.Tensor]) -> list[tf.Tenso
     return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
 
 
+def tape_may_record() -> bool:
+    """Whether a gradient tape or forward accumulator is recording on this thread."""
+    return bool(_record.could_possibly_record())
+
+
+def variable_accessed(variable: tf.Variable) -> None:
+    """Let tapes watch a variable, as reading it does."""
+    _variables.variable_accessed(variable)
+
+
+def gated(tensor: tf.Tensor, is_open: Callable[[], bool]) -> tf.Tensor:
+    """An alias of an eager tensor; its gradient is None unless `is_open()` by the time it is asked for."""
+    with _record.stop_recording():
+        alias = tf.identity(tensor)
+    _record.record_operation("Identity", [alias], [tensor], lambda gradient: [gradient if is_open() else None])
+    return alias
+
+
+def has_gradient(kind: str) -> bool:
+    """Whether gradients flow through operations of a kind; one that nobody registered raises when it is asked for."""
+    try:
+        return _ops.gradient_registry.lookup(kind) is not None
+    except LookupError:
+        return True
+
+
+def function_graph(graph: FuncGraph, name: str) -> FuncGraph | None:
+    """The traced graph of a function that operations of `graph` call, None if it was not traced in this process."""
+    function = graph._get_function(name)
+    return getattr(function, "graph", None)
+
+
 def self_test() -> list[str]:
     """Use every private symbol once; returns the names of those that do not behave as needed."""
     broken = []
-    probes = (("cond", _probe_cond), ("while", _probe_while), ("capture", _probe_capture), ("redirect", _probe_redirect), ("seed", _probe_seed))
-    for name, probe in probes:
+    for name, probe in PROBES:
         try:
             works = probe()
         except (AttributeError, TypeError, ValueError, tf.errors.OpError):
@@ -186,6 +220,26 @@ def _probe_capture() -> bool:
     return first == 1.0 and float(call_concrete(concrete, [fetch()])[0]) == 5.0
 
 
+def _probe_tape() -> bool:
+    x, variable = tf.constant(1.0), tf.Variable(1.0)
+    with tf.GradientTape(persistent=True) as tape:
+        recording = tape_may_record()
+        variable_accessed(variable)
+        tape.watch(x)
+        passed, held = (gated(x, lambda way=way: way) * 2.0 for way in (True, False))  # type: ignore[misc]
+    return recording and tape.watched_variables() == (variable,) and float(tape.gradient(passed, x)) == 2.0 and tape.gradient(held, x) is None
+
+
+def _probe_functions() -> bool:
+    def run(x: tf.Tensor) -> tf.Tensor:
+        return tf.cond(x > 0.0, lambda: x * 2.0, lambda: x)
+
+    graph = tf.function(run, autograph=False).get_concrete_function(tf.TensorSpec([])).graph
+    branch = next(op for op in graph.get_operations() if op.type == "StatelessIf").get_attr("then_branch")
+    found = function_graph(graph, branch.name)
+    return found is not None and len(found.outputs) == 1 and has_gradient("Mul") and not has_gradient("StopGradient")
+
+
 def _probe_redirect() -> bool:
     def other_input(x: tf.Tensor) -> tf.Tensor:
         made: list[tf.Operation] = []
@@ -199,3 +253,9 @@ def _probe_redirect() -> bool:
 
 def _probe_seed() -> bool:
     return global_seed() is None or isinstance(global_seed(), int)
+
+
+PROBES = (
+    ("cond", _probe_cond), ("while", _probe_while), ("capture", _probe_capture), ("tape", _probe_tape),
+    ("functions", _probe_functions), ("redirect", _probe_redirect), ("seed", _probe_seed),
+)

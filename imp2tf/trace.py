@@ -23,6 +23,7 @@ from imp2tf.growable import GrowableList, element_at, growable_length, pushed
 from imp2tf.guards import compile_guards
 from imp2tf.heap import Fetch, contents, guard_distinct, lift
 from imp2tf.join import join
+from imp2tf.junctions import junctions_of, results_vary
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
 from imp2tf.places import Argument, Place
@@ -30,7 +31,8 @@ from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, draw_eagerly
 from imp2tf.region import scope
 from imp2tf.session import Guard, Relaxations, Session, resumed
-from imp2tf.tf_compat import build_while, call_concrete, captures_of, is_stateful_op
+from imp2tf.taped import Taped
+from imp2tf.tf_compat import build_while, call_concrete, captures_of, is_stateful_op, tape_may_record
 from imp2tf.values import Growable
 
 __all__ = ["AlwaysRaises", "Graph", "Run", "refused_by_xla", "trace_call"]
@@ -107,6 +109,7 @@ class Graph:
     python_calls: list[tuple[str, Location | None]]
     xla: bool
     kept: Any
+    taped: Taped
 
     @property
     def has_effects(self) -> bool:
@@ -134,7 +137,7 @@ class Graph:
 
     def _outputs(self, captured: Sequence[Any]) -> list[tf.Tensor]:
         try:
-            return call_concrete(self.concrete, captured)
+            return self.taped(captured) if tape_may_record() else call_concrete(self.concrete, captured)
         except LookupError as error:  # a tape is to record the run, but TensorFlow cannot differentiate all of the graph
             failure = GraphRefused(str(error))
         raise Fallback(failure)
@@ -198,6 +201,7 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
             if parts["writes"]:
                 guard_distinct(session)
             outputs = [tf.identity(tensor) for tensor in recorder.tensors]
+            outputs.extend(_way(session, outputs, parts))
         parts["calls_python"] = order_effects(session, session.graph)
         return outputs
 

@@ -19,7 +19,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     ("values and the heap", ("values", "places", "session", "heap")),
     ("the lattice", ("snapshots", "specs", "growable", "join")),
-    ("regions of the graph", ("plan", "effects", "exceptions", "random_ops", "region", "exits")),
+    ("regions of the graph", ("plan", "effects", "exceptions", "random_ops", "connectivity", "junctions", "region", "exits")),
     (
         "what operators share",
         (
@@ -28,7 +28,12 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("features", ("converters", "converters.*")),
-    ("running", ("parameters", "input_signature", "guards", "trace", "dispatch", "embedding", "report")),
+    (
+        "running",
+        (
+            "parameters", "input_signature", "guards", "taped", "trace", "dispatch", "embedding", "report",
+        ),
+    ),
     ("front ends", ("__init__", "__main__", "api", "keras", "export", "check")),
 )  # fmt: skip
 

@@ -192,14 +192,14 @@ def operation_refuses_its_arguments() -> World:
     return fn, [call(f32([[1.0, 2.0]]), f32([[1.0], [2.0]])), call(f32([[1.0, 2.0]]), f32([[1.0, 2.0]]))]
 
 
-@program("assert_raise", graph=True)
+@program("assert_raise")
 def operation_fails_at_run_time() -> World:
     def fn(xs, i):
         return tf.gather(xs, i) * 2.0
     return fn, [call(f32([1.0, 2.0]), i32(1)), call(f32([1.0, 2.0]), i32(7)), call(f32([1.0, 2.0]), i32(0))]
 
 
-@program("assert_raise", graph=True)
+@program("assert_raise")
 def tf_debugging_assertion() -> World:
     def fn(x):
         tf.debugging.assert_less(x, 10.0, message="below ten")

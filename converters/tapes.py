@@ -1,0 +1,47 @@
+"""Gradients that a converted function takes itself: None where eager's are None.
+
+    tape.gradient(y, [x, limit])   -->   [dy/dx, None], if `limit` only steers the branches and loops on the way from x to y
+
+The If and While of a graph would answer zeros for `limit`.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from imp2tf.alternatives import over
+from imp2tf.arithmetic import run_operation
+from imp2tf.calls import replace_call
+from imp2tf.connectivity import connected_sources
+from imp2tf.foreign import adopted, lowered
+from imp2tf.tf_compat import is_symbolic_tensor
+from imp2tf.values import Union
+
+
+NONE = tf.UnconnectedGradients.NONE
+
+
+@replace_call(tf.GradientTape.gradient)
+def gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients: Any = None,
+             unconnected_gradients: Any = NONE) -> Any:
+    """``tape.gradient(target, sources, ...)``."""
+    if isinstance(target, Union):
+        return over(target, lambda one: gradient(tape, one, sources, output_gradients, unconnected_gradients))
+    values = [lowered(value) for value in (target, sources, output_gradients)]
+    return adopted(run_operation(_gradient, tape, *values, unconnected_gradients))
+
+
+def _gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients: Any, unconnected: Any) -> Any:
+    found = tape.gradient(target, sources, output_gradients, unconnected)
+    targets = [one for one in tf.nest.flatten(target, expand_composites=True) if is_symbolic_tensor(one)]
+    whole = tf.nest.flatten(sources)
+    if tf.UnconnectedGradients(unconnected) is not NONE or not targets or not all(map(_is_dense, whole)):
+        return found
+    connected = connected_sources(targets, whole)
+    gradients = [one if joined else None for one, joined in zip(tf.nest.flatten(found), connected, strict=True)]
+    return tf.nest.pack_sequence_as(sources, gradients)
+
+
+def _is_dense(source: Any) -> bool:
+    return isinstance(source, (tf.Tensor, tf.Variable))

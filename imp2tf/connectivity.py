@@ -1,0 +1,176 @@
+"""Which tensors of a graph depend differentiably on which others, found without running it.
+
+Eager gradients are None for what only steers a program: what is compared, tested, rounded or cast to an integer, and
+for what is used on another path than the one taken. The functional If and While of a graph give zeros for it instead.
+
+Connections are kept as bit masks, one bit for each source, and flow through a graph in one pass over its operations.
+Where it is not known which way a run goes, connections count that hold on some way, or only those that hold on each.
+Within loops it never is: what a turn may connect counts as connected.
+"""
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import tensorflow as tf
+
+from imp2tf.tf_compat import FuncGraph, function_graph, has_gradient
+
+__all__ = ["CALLS", "Connections", "Junction", "connected_sources", "is_differentiable"]
+
+# An operation at which a run may go one way or the other: its graph, by id, and its name.
+Junction = tuple[int, str]
+Masks = dict[int, int]
+Table = list[int]  # for each output of a function, the mask of the inputs that it depends on
+
+BRANCHES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
+LOOPS = frozenset({"While", "StatelessWhile"})
+# The attributes that name the functions that an operation may run.
+CALLS: dict[str, tuple[str, ...]] = {
+    "If": ("then_branch", "else_branch"), "StatelessIf": ("then_branch", "else_branch"),
+    "Case": ("branches",), "StatelessCase": ("branches",), "While": ("body",), "StatelessWhile": ("body",),
+    "PartitionedCall": ("f",), "StatefulPartitionedCall": ("f",),
+}
+# Their gradient functions are registered, but answer None.
+FLAT = frozenset({"Floor", "Ceil", "Round", "Rint", "FloorDiv", "TruncateDiv"})
+
+
+def is_differentiable(tensor: tf.Tensor) -> bool:
+    """Whether a gradient may flow through a tensor, by its dtype."""
+    dtype = tensor.dtype
+    return dtype.is_floating or dtype.is_complex or dtype in (tf.variant, tf.resource)
+
+
+class Connections:
+    """Follows sources through graphs.
+
+    `taken` tells at some junctions whether the first branch is taken or the loop entered; `certain` counts at the others
+    only what holds on every way.
+    """
+
+    def __init__(self, taken: Mapping[Junction, bool] | None = None, certain: bool = False) -> None:
+        self._taken = taken or {}
+        self._certain = certain
+        self._tables: dict[int, Table] = {}
+        self._flows: dict[str, bool] = {}
+
+    def reached(self, graph: FuncGraph, sources: Sequence[tf.Tensor], targets: Iterable[tf.Tensor]) -> list[bool]:
+        """For each source, whether a target in the same graph depends on it."""
+        masks = {id(source): 1 << bit for bit, source in enumerate(sources)}
+        self.spread(graph, masks)
+        found = _union(masks.get(id(target), 0) for target in targets)
+        return [bool(found >> bit & 1) for bit in range(len(sources))]
+
+    def spread(self, graph: FuncGraph, masks: Masks) -> None:
+        """Carry the masks of some tensors (by id) to all tensors of `graph` that depend on them."""
+        for op in graph.get_operations():
+            given = [masks.get(id(tensor), 0) for tensor in op.inputs]
+            if not any(given):
+                continue
+            for tensor, mask in zip(op.outputs, self._through(graph, op, given)):
+                if mask and is_differentiable(tensor):
+                    masks[id(tensor)] = masks.get(id(tensor), 0) | mask
+
+    def _through(self, graph: FuncGraph, op: tf.Operation, given: list[int]) -> list[int]:
+        """The masks of an operation's outputs, from those of its inputs."""
+        count = len(op.outputs)
+        if op.type not in CALLS:
+            return [_union(given) if self._lets_flow(op.type) else 0] * count
+        tables = self._ways(graph, op)
+        if tables is None:
+            return [_union(given)] * count
+        if op.type in BRANCHES:
+            del given[0]  # the predicate
+        through = [[_selected(given, sources) for sources in table[:count]] for table in tables]
+        combined: Callable[[int, int], int] = operator.and_ if self._certain else operator.or_
+        return [reduce(combined, masks) for masks in zip(*through)]
+
+    def _lets_flow(self, kind: str) -> bool:
+        if kind not in self._flows:
+            self._flows[kind] = kind not in FLAT and has_gradient(kind)
+        return self._flows[kind]
+
+    def _ways(self, graph: FuncGraph, op: tf.Operation) -> list[Table] | None:
+        """What the operation may connect, one table for each way; None if its functions cannot be looked into."""
+        called = [function_graph(graph, name) for attribute in CALLS[op.type] for name in _names(op, attribute)]
+        if None in called:
+            return None
+        taken = self._taken.get((id(graph), op.name))
+        if op.type in LOOPS:
+            straight = [1 << bit for bit in range(len(called[0].outputs))]
+            turned = _closure(self._table(called[0]))
+            return [straight, turned] if taken is None else [turned if taken else straight]
+        if op.type in BRANCHES and taken is not None:
+            called = [called[0 if taken else 1]]
+        return [self._table(one) for one in called]
+
+    def _table(self, graph: FuncGraph) -> Table:
+        if id(graph) not in self._tables:
+            masks = {id(tensor): 1 << bit for bit, tensor in enumerate(graph.inputs) if is_differentiable(tensor)}
+            self.spread(graph, masks)
+            self._tables[id(graph)] = [masks.get(id(tensor), 0) for tensor in graph.outputs]
+        return self._tables[id(graph)]
+
+
+def _names(op: tf.Operation, attribute: str) -> list[str]:
+    value = op.get_attr(attribute)
+    return [one.name for one in (value if isinstance(value, list) else [value])]
+
+
+def _union(masks: Iterable[int]) -> int:
+    return reduce(operator.or_, masks, 0)
+
+
+def _selected(masks: Sequence[int], bits: int) -> int:
+    """The union of the masks whose positions are set in `bits`."""
+    return _union(mask for bit, mask in enumerate(masks) if bits >> bit & 1)
+
+
+def _closure(body: Table) -> Table:
+    """What the loop variables depend on after any number of turns."""
+    after = [1 << bit for bit in range(len(body))]
+    while True:
+        turned = [mine | _selected(after, sources) for mine, sources in zip(after, body)]
+        if turned == after:
+            return after
+        after = turned
+
+
+# ------------------------------------------------------------------------------------------------ across graphs
+def connected_sources(targets: Sequence[tf.Tensor], sources: Sequence[Any]) -> list[bool]:
+    """For each source, a tensor or variable, whether one of the targets may depend on it.
+
+    The targets are tensors of graphs under construction; sources may belong to the graphs around theirs. Graphs without
+    control flow need none of this: their gradients are None by themselves.
+    """
+    graphs = _enclosing(targets)
+    if not any(op.type in CALLS for graph in graphs for op in graph.get_operations()):
+        return [True] * len(sources)
+    masks: Masks = {}
+    for bit, source in enumerate(sources):
+        tensor = getattr(source, "handle", source)
+        masks[id(tensor)] = masks.get(id(tensor), 0) | 1 << bit
+    connections = Connections()
+    for graph in graphs:
+        for outer, inner in graph.captures:
+            masks[id(inner)] = masks.get(id(inner), 0) | masks.get(id(outer), 0)
+        connections.spread(graph, masks)
+    reached = _union(masks.get(id(target), 0) for target in targets)
+    return [bool(reached >> bit & 1) for bit in range(len(sources))]
+
+
+def _enclosing(tensors: Sequence[tf.Tensor]) -> list[FuncGraph]:
+    """The graphs that hold some tensors and all graphs around them, outermost first."""
+    found: dict[int, FuncGraph] = {}
+    for tensor in tensors:
+        graph = tensor.graph
+        while hasattr(graph, "captures"):
+            found.setdefault(id(graph), graph)
+            graph = graph.outer_graph
+    return sorted(found.values(), key=_depth)
+
+
+def _depth(graph: FuncGraph) -> int:
+    return 1 + _depth(graph.outer_graph) if hasattr(graph, "captures") else 0

@@ -1,0 +1,142 @@
+"""Gradients that are None in plain Python: of what only steers, and of what another path than the one taken uses."""
+from __future__ import annotations
+
+import tensorflow as tf
+
+from tests.programs import World, call, f32, i32, program
+
+
+@program("none_gradients", grad=1, graph=True)
+def loop_until_a_limit() -> World:
+    def fn(x, limit):
+        while x < limit:
+            x = x * 2.0
+        return x
+    return fn, [call(f32(1.0), f32(5.0)), call(f32(6.0), f32(5.0))]
+
+
+@program("none_gradients", grad=2, graph=True)
+def break_beyond_a_limit() -> World:
+    def fn(xs, w, stop):
+        h = f32(0.0)
+        for x in xs:
+            h = tf.tanh(h * w + x)
+            if h > stop:
+                break
+        return h
+    return fn, [call(f32([0.1, 0.2, 0.9]), f32(0.5), f32(0.3)), call(f32([0.1, 0.1]), f32(0.5), f32(0.9))]
+
+
+@program("none_gradients", grad=2, graph=True)
+def three_ways() -> World:
+    def fn(x, a, b):
+        if x > 1.0:
+            return x * a * a
+        if x > 0.0:
+            return x * b * b
+        return x * x
+    return fn, [call(f32(x), f32(3.0), f32(4.0)) for x in (2.0, 0.5, -1.0)]
+
+
+@program("none_gradients", grad=1, graph=True)
+def branch_within_a_branch() -> World:
+    def fn(x, a, b):
+        y = x * x
+        if x > 0.0:
+            y = y + x
+            if x > 1.0:
+                y = y * a
+            else:
+                y = y * b
+        elif a > b:
+            y = y * b
+        return y
+    return fn, [call(f32(x), f32(a), f32(2.0)) for x, a in ((2.0, 1.0), (0.5, 1.0), (-1.0, 1.0), (-1.0, 3.0))]
+
+
+@program("none_gradients", grad=1, graph=True)
+def loop_of_no_turns() -> World:
+    def fn(x, w, n):
+        if n < 10:
+            for _ in tf.range(n):
+                x = x * w
+        return x
+    return fn, [call(f32(2.0), f32(3.0), i32(n)) for n in (2, 0, 11)]
+
+
+@program("none_gradients", grad=1, graph=True)
+def variable_on_one_path() -> World:
+    scale, threshold = tf.Variable(2.0), tf.Variable(1.0)
+
+    def fn(x):
+        if x > threshold:
+            return x * scale
+        return x * x
+    return fn, [call(f32(2.0)), call(f32(0.5))], lambda: (scale, threshold)
+
+
+@program("none_gradients", grad=1, graph=True)
+def rounded_and_cast() -> World:
+    def fn(x, y, z):
+        total = x * x
+        while total < 10.0:
+            total = total + tf.floor(y) + tf.cast(tf.cast(z, tf.int32), tf.float32) + x
+        return total
+    return fn, [call(f32(1.0), f32(2.5), f32(3.0))]
+
+
+@program("none_gradients", grad=1, graph=True)
+def attribute_written_on_one_path() -> World:
+    class Keeper:
+        def __init__(self):
+            self.kept = f32(0.0)
+
+    keeper = Keeper()
+
+    def fn(x, y):
+        if x > 0.0:
+            keeper.kept = y * 2.0
+        return x * keeper.kept
+    return fn, [call(f32(2.0), f32(3.0)), call(f32(-1.0), f32(3.0))], lambda: keeper.kept
+
+
+@program("none_gradients", graph=True)
+def own_tape_and_a_limit() -> World:
+    def fn(x, limit):
+        with tf.GradientTape() as tape:
+            tape.watch([x, limit])
+            y = x
+            while y < limit:
+                y = y * x
+        return tape.gradient(y, {"x": x, "limit": limit})
+    return fn, [call(f32(2.0), f32(20.0))]
+
+
+@program("none_gradients", graph=True)
+def own_step_leaves_out_variables_without_gradient() -> World:
+    weight, limit = tf.Variable(1.5), tf.Variable(20.0)
+
+    def fn(x):
+        with tf.GradientTape() as tape:
+            y = x * weight
+            while y < limit:
+                y = y * weight
+        updated = 0
+        for variable, gradient in zip([weight, limit], tape.gradient(y, [weight, limit])):
+            if gradient is not None:
+                variable.assign_sub(0.001 * gradient)
+                updated += 1
+        return updated
+    return fn, [call(f32(2.0))], lambda: (weight, limit)
+
+
+@program("none_gradients", graph=True)
+def own_tape_with_zeros_for_unconnected() -> World:
+    def fn(x, limit):
+        with tf.GradientTape() as tape:
+            tape.watch([x, limit])
+            y = x
+            while y < limit:
+                y = y * x
+        return tape.gradient(y, [x, limit], unconnected_gradients=tf.UnconnectedGradients.ZERO)
+    return fn, [call(f32(2.0), f32(20.0))]

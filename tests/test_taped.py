@@ -1,0 +1,89 @@
+"""Gradients of converted functions under the caller's tape, beyond what `tests/programs/none_gradients.py` compares."""
+from __future__ import annotations
+
+import tensorflow as tf
+
+import imp2tf
+from imp2tf import taped, tf_compat
+
+
+def one_each(x, y):
+    if x > 0.0:
+        return x * x
+    return y * y
+
+
+def converted(fn):
+    return imp2tf.convert(fn, profile_runs=0, fullgraph=True)
+
+
+def test_private_symbols_are_there() -> None:
+    assert tf_compat.self_test() == []
+
+
+def test_forward_mode() -> None:
+    x, y = tf.constant(2.0), tf.constant(3.0)
+    fn = converted(one_each)
+    for _ in range(2):
+        with tf.autodiff.ForwardAccumulator(x, tf.constant(1.0)) as accumulator:
+            result = fn(x, y)
+        assert float(accumulator.jvp(result)) == 4.0
+
+
+def test_a_persistent_tape_asks_twice() -> None:
+    x, y = tf.constant(2.0), tf.constant(3.0)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch([x, y])
+        results = [converted(one_each)(x, y), converted(one_each)(-x, y)]
+    for _ in range(2):
+        assert [tape.gradient(result, y) is None for result in results] == [True, False]
+        assert [float(tape.gradient(results[0], x)), float(tape.gradient(results[1], y))] == [4.0, 6.0]
+
+
+def test_sparse_gradients_pass_the_gate() -> None:
+    table = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+
+    def fn(x, i):
+        if x > 0.0:
+            return x * tf.gather(table, i)
+        return x * tf.ones([2])
+
+    lookup = converted(fn)
+    for x, dense in ((2.0, [[0.0, 0.0], [2.0, 2.0]]), (-2.0, None), (2.0, [[0.0, 0.0], [2.0, 2.0]])):
+        with tf.GradientTape() as tape:
+            result = lookup(tf.constant(x), tf.constant(1))
+        gradient = tape.gradient(result, table)
+        assert (None if gradient is None else tf.convert_to_tensor(gradient).numpy().tolist()) == dense
+
+
+def test_jacobian_and_batch_jacobian() -> None:
+    def fn(x, y):
+        if tf.reduce_sum(x) > 0.0:
+            return x * x
+        return y
+
+    x = tf.constant([[1.0, 2.0]])
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        result = converted(fn)(x, x * 2.0)
+    assert tape.batch_jacobian(result, x).numpy().tolist() == [[[2.0, 0.0], [0.0, 4.0]]]
+
+
+def test_few_ways_are_remembered(monkeypatch) -> None:
+    monkeypatch.setattr(taped, "MAX_WAYS", 2)
+
+    def fn(x, a, b):
+        if x[0] > 0.0:
+            x = x * a
+        if x[1] > 0.0:
+            x = x * b
+        return x
+
+    ways = converted(fn)
+    a, b = tf.constant(2.0), tf.constant(3.0)
+    for x, none in (([1.0, 1.0], (False, False)), ([-1.0, 1.0], (True, False)), ([1.0, -1.0], (False, True)),
+                    ([-1.0, -1.0], (True, True)), ([1.0, 1.0], (False, False))):
+        with tf.GradientTape() as tape:
+            tape.watch([a, b])
+            result = ways(tf.constant(x), a, b)
+        assert tuple(gradient is None for gradient in tape.gradient(result, [a, b])) == none
