@@ -37,7 +37,9 @@ class ConditionalExpressions(Converter, lowers=(gast.IfExp,)):
 
     def lower(self, node: gast.IfExp) -> gast.expr:
         test = self.rw.visit(node.test)
-        call = quote_expr("rt.if_expression(test, body, orelse)", node, test=test, body=self.rw.delayed(node.body), orelse=self.rw.delayed(node.orelse))
+        call = quote_expr(
+            "rt.if_expression(test, body, orelse)", node, test=test, body=self.rw.delayed(node.body), orelse=self.rw.delayed(node.orelse)
+        )
         return with_state(self.rw, call, node)
 
 

@@ -245,7 +245,12 @@ def range_(*bounds: Any) -> Any:
 def _index_number(bound: Any) -> Any:
     if is_symbolic_tensor(bound):
         if not bound.dtype.is_integer:
-            raise_error(TypeError("Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are valid indices"))
+            raise_error(
+                TypeError(
+                    "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) "
+                    "and scalar tf.int32/tf.int64 tensors are valid indices"
+                )
+            )
         return _number_of("int", bound)
     if isinstance(bound, PyNumber) and bound.kind == "float":
         return raise_error(TypeError("'float' object cannot be interpreted as an integer"))

@@ -15,8 +15,8 @@ import tensorflow as tf
 from imp2tf.alternatives import over
 from imp2tf.arithmetic import holds_runtime, run_operation
 from imp2tf.calls import call, replace_call
-from imp2tf.foreign import materialized
 from imp2tf.errors import NeedsValue, fall_back
+from imp2tf.foreign import materialized
 from imp2tf.heap import has_written_fields, is_user_function
 from imp2tf.namespace import operator
 from imp2tf.quote import quote_expr
@@ -39,7 +39,9 @@ class FormattedStrings(Converter, lowers=(gast.JoinedStr, gast.FormattedValue)):
 
     def _value(self, node: gast.FormattedValue) -> gast.expr:
         spec = self.lower(node.format_spec) if node.format_spec is not None else constant("")
-        return quote_expr("rt.formatted(value, conversion, spec)", node, value=self.rw.visit(node.value), conversion=constant(node.conversion), spec=spec)
+        return quote_expr(
+            "rt.formatted(value, conversion, spec)", node, value=self.rw.visit(node.value), conversion=constant(node.conversion), spec=spec
+        )
 
 
 @operator

@@ -35,7 +35,9 @@ class FunctionDefinitions(Converter, lowers=(gast.FunctionDef, gast.AsyncFunctio
         definition = self.rw.function(node)
         generated = self.rw.fresh("def") if self.rw.kind_of(text) != "local" else text
         definition.name = generated
-        value: gast.expr = quote_expr("rt.function(made, text, line, rt_code, rt_cells)", node, made=generated, text=constant(text), line=constant(first_line))
+        value: gast.expr = quote_expr(
+            "rt.function(made, text, line, rt_code, rt_cells)", node, made=generated, text=constant(text), line=constant(first_line)
+        )
         for one in reversed(decorators):
             value = quote_expr("rt.call(decorator, value)", node, decorator=one, value=value)
         return [definition, *assign(self.rw, located(gast.Name(text, gast.Store(), None, None), node), value)]
@@ -66,7 +68,9 @@ class Lambdas(Converter, lowers=(gast.Lambda,)):
         else:
             self.rw.frame.before.append(lowered)
             made = quote_expr("text", node, text=text)
-        return quote_expr("rt.function(made, text, line, rt_code, rt_cells)", node, made=made, text=constant("<lambda>"), line=constant(line))
+        return quote_expr(
+            "rt.function(made, text, line, rt_code, rt_cells)", node, made=made, text=constant("<lambda>"), line=constant(line)
+        )
 
 
 class Classes(Converter, lowers=(gast.ClassDef,)):

@@ -42,9 +42,17 @@ class Displays(Converter, lowers=(gast.List, gast.Tuple, gast.Set, gast.Dict)):
             self.rw.visit(value) if key is not None else quote_expr("rt.mapping(value)", node, value=self.rw.visit(value))
             for key, value in zip(node.keys, node.values, strict=True)
         ]
-        return quote_expr("rt.new_dict(value)", node, value=gast.Dict(
-            [quote_expr("rt.key(value)", node, value=key) if key is not None and not isinstance(key, gast.Constant) else key for key in keys],
-            values))
+        return quote_expr(
+            "rt.new_dict(value)",
+            node,
+            value=gast.Dict(
+                [
+                    quote_expr("rt.key(value)", node, value=key) if key is not None and not isinstance(key, gast.Constant) else key
+                    for key in keys
+                ],
+                values,
+            ),
+        )
 
 
 @operator

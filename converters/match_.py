@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import collections.abc
 import dataclasses
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gast
@@ -45,7 +46,10 @@ class Matches(Converter, desugars=(gast.Match,)):
         template = f"found = {RUNTIME}.match(subject, pattern)\nholds = {RUNTIME}.matched(found)"
         out = quote(template, case.pattern, found=found, holds=holds, subject=subject, pattern=pattern_code(case.pattern))
         names = captured_names(case.pattern)
-        inside = [quote(f"target = {RUNTIME}.captured(found, text)", case.pattern, target=one, found=found, text=constant(one))[0] for one in names]
+        inside = [
+            quote(f"target = {RUNTIME}.captured(found, text)", case.pattern, target=one, found=found, text=constant(one))[0]
+            for one in names
+        ]
         if case.guard is not None:
             inside += quote("holds = guard", case.guard, holds=holds, guard=case.guard)
         if inside:
@@ -75,7 +79,9 @@ def pattern_code(pattern: Any) -> gast.expr:
     elif isinstance(pattern, gast.MatchAs):
         parts.extend([constant(pattern.name), pattern_code(pattern.pattern) if pattern.pattern is not None else constant(None)])
     elif isinstance(pattern, gast.MatchMapping):
-        parts.extend([constant(pattern.rest), gast.Tuple(pattern.keys, gast.Load()), _tuple([pattern_code(one) for one in pattern.patterns])])
+        parts.extend(
+            [constant(pattern.rest), gast.Tuple(pattern.keys, gast.Load()), _tuple([pattern_code(one) for one in pattern.patterns])]
+        )
     else:
         positional = _tuple([pattern_code(one) for one in pattern.patterns])
         names = _tuple([constant(one) for one in pattern.kwd_attrs])
@@ -173,6 +179,10 @@ def _number(holds: Any) -> Any:
     return holds if isinstance(holds, bool) else PyNumber("bool", holds)
 
 
+def _tests(items: Sequence[Any], patterns: Sequence[Any]) -> list[Callable[[], Found]]:
+    return [functools.partial(_match, item, one) for item, one in zip(items, patterns, strict=True)]
+
+
 def _sequence(subject: Any, *patterns: Any) -> Found:
     if not isinstance(subject, collections.abc.Sequence) or isinstance(subject, (str, bytes)):
         return Found(False, {})
@@ -181,14 +191,11 @@ def _sequence(subject: Any, *patterns: Any) -> Found:
     if star is None:
         if len(items) != len(patterns):
             return Found(False, {})
-        return _all([lambda item=item, one=one: _match(item, one) for item, one in zip(items, patterns, strict=True)])  # type: ignore[misc]
+        return _all(_tests(items, patterns))
     after = len(patterns) - star - 1
     if len(items) < len(patterns) - 1:
         return Found(False, {})
-    tests: list[Callable[[], Found]] = [lambda item=item, one=one: _match(item, one) for item, one in zip(items, patterns[:star])]
-    tail = items[len(items) - after:]
-    tests += [lambda item=item, one=one: _match(item, one) for item, one in zip(tail, patterns[star + 1:])]
-    found = _all(tests)
+    found = _all([*_tests(items[:star], patterns[:star]), *_tests(items[len(items) - after:], patterns[star + 1:])])
     name = patterns[star][1]
     return Found(found.holds, {**found.captures, name: list(items[star: len(items) - after])} if name else found.captures)
 
@@ -199,7 +206,7 @@ def _mapping(subject: Any, rest: str | None, keys: tuple[Any, ...], patterns: tu
     items = static(subject, "match")
     if any(key not in items for key in keys):
         return Found(False, {})
-    found = _all([lambda key=key, one=one: _match(items[key], one) for key, one in zip(keys, patterns, strict=True)])  # type: ignore[misc]
+    found = _all(_tests([items[key] for key in keys], patterns))
     others = {key: value for key, value in items.items() if key not in keys}
     return Found(found.holds, {**found.captures, rest: others} if rest else found.captures)
 
@@ -221,6 +228,11 @@ def _class(subject: Any, cls: type, positional: tuple[Any, ...], names: tuple[st
 
 
 _KINDS: dict[str, Callable[..., Found]] = {
-    "MatchValue": _value, "MatchSingleton": _singleton, "MatchAs": _as, "MatchOr": _or, "MatchSequence": _sequence, "MatchMapping": _mapping,
+    "MatchValue": _value,
+    "MatchSingleton": _singleton,
+    "MatchAs": _as,
+    "MatchOr": _or,
+    "MatchSequence": _sequence,
+    "MatchMapping": _mapping,
     "MatchClass": _class,
 }

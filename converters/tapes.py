@@ -18,7 +18,6 @@ from imp2tf.foreign import adopted, lowered
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import Union
 
-
 NONE = tf.UnconnectedGradients.NONE
 
 

@@ -67,7 +67,9 @@ class Tries(Converter, lowers=(gast.Try,)):
         names = sorted(frozenset().union(*(block.bound for block in blocks)))
         state = self.rw.state(blocks, node, names, exits=True)
         handlers = gast.List(table, gast.Load())
-        call = quote("rt.try_(body, handlers, orelse, state)", node, body=body.name, handlers=handlers, orelse=orelse.name, state=state.expr)
+        call = quote(
+            "rt.try_(body, handlers, orelse, state)", node, body=body.name, handlers=handlers, orelse=orelse.name, state=state.expr
+        )
         return [*(block.definition for block in blocks), *state.setup, *call]
 
     def _handler(self, handler: gast.ExceptHandler) -> Block:

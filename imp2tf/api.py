@@ -9,7 +9,7 @@ import operator
 import sys
 import types
 from collections.abc import Callable
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import Any, ClassVar, Generic, ParamSpec, TypeVar, overload
 
 import tensorflow as tf
 
@@ -39,7 +39,7 @@ class ConvertedFunction(Generic[P, R]):
     function's own.
     """
 
-    autograph_info__: dict[str, Any] = {}  # AutoGraph calls what has this attribute as it is
+    autograph_info__: ClassVar[dict[str, Any]] = {}  # AutoGraph calls what has this attribute as it is
 
     def __init__(self, function: Callable[P, R], options: Options) -> None:
         own = isinstance(function, types.FunctionType)
@@ -169,7 +169,7 @@ class ConvertedFunction(Generic[P, R]):
         while isinstance(function, functools.partial):
             function = function.func
         if not isinstance(function, types.FunctionType):
-            function = type(function).__call__
+            function = inspect.getattr_static(type(function), "__call__")
         try:
             return conversion.convert_code(function).text
         except Fallback as fallback:
@@ -184,7 +184,7 @@ class ConvertedFunction(Generic[P, R]):
 class BoundFunction:
     """A converted function as a method of an instance; instances share its graphs."""
 
-    autograph_info__: dict[str, Any] = {}
+    autograph_info__: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, function: ConvertedFunction[..., Any], instance: Any) -> None:
         self.__func__ = function
@@ -247,9 +247,11 @@ def convert(func: Callable[P, R], /, **options: Any) -> ConvertedFunction[P, R]:
 def convert(func: None = None, /, **options: Any) -> Callable[[Callable[P, R]], ConvertedFunction[P, R]]: ...
 
 
-def convert(func: Any = None, /, *, input_signature: Any = None, jit_compile: bool | None = None, reduce_retracing: bool = True,
-            fullgraph: bool = False, profile_runs: int = 1, speculate: bool = True, recompile_limit: int = 8, rewrite: str = "off",
-            name: str | None = None) -> Any:
+def convert(  # type: ignore[misc]  # the overloads take options as a whole, to stay readable
+    func: Any = None, /, *, input_signature: Any = None, jit_compile: bool | None = None, reduce_retracing: bool = True,
+    fullgraph: bool = False, profile_runs: int = 1, speculate: bool = True, recompile_limit: int = 8, rewrite: str = "off",
+    name: str | None = None,
+) -> Any:
     """Turn an imperative function into dataflow graphs; the plain function stays the specification.
 
     Args:

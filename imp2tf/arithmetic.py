@@ -19,7 +19,20 @@ from imp2tf.session import active
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import NUMBER_DTYPES, Deferred, PyNumber, Union, is_runtime, number_kind
 
-__all__ = ["BINARY", "COMPARE", "OVERFLOW", "as_number", "as_tensor", "binary", "compare", "holds_runtime", "in_int_range", "number_tensor", "run_operation", "unary"]
+__all__ = [
+    "BINARY",
+    "COMPARE",
+    "OVERFLOW",
+    "as_number",
+    "as_tensor",
+    "binary",
+    "compare",
+    "holds_runtime",
+    "in_int_range",
+    "number_tensor",
+    "run_operation",
+    "unary",
+]
 
 Function = Callable[..., Any]
 

@@ -125,7 +125,7 @@ def converted_of(function: types.FunctionType) -> types.FunctionType:
     return function if is_converted(function) else conversion.convert_function(function)
 
 
-def invoke(function: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def invoke(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Trace a call of a user's function inline."""
     session = current()
     if session.deadline is not None and time.monotonic() > session.deadline:

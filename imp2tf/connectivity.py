@@ -94,8 +94,9 @@ class Connections:
 
     def _ways(self, graph: FuncGraph, op: tf.Operation) -> list[Table] | None:
         """What the operation may connect, one table for each way; None if its functions cannot be looked into."""
-        called = [function_graph(graph, name) for attribute in CALLS[op.type] for name in _names(op, attribute)]
-        if None in called:
+        found = [function_graph(graph, name) for attribute in CALLS[op.type] for name in _names(op, attribute)]
+        called = [one for one in found if one is not None]
+        if len(called) < len(found):
             return None
         taken = self._taken.get((id(graph), op.name))
         if op.type in LOOPS:

@@ -40,8 +40,12 @@ class FallbackRecord:
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
         return {
-            "code": self.code, "file": self.location.filename if self.location else None, "line": self.location.line if self.location else None,
-            "reason": self.reason, "hint": self.hint, "count": self.count,
+            "code": self.code,
+            "file": self.location.filename if self.location else None,
+            "line": self.location.line if self.location else None,
+            "reason": self.reason,
+            "hint": self.hint,
+            "count": self.count,
         }
 
 
@@ -72,9 +76,9 @@ class Dispatcher:
         self.misses: list[str] = []
         self.jit_compile = self.options.jit_compile
 
-    def _count(self, what: str, times: int = 1) -> int:
+    def _count(self, what: str) -> int:
         with self.counting:
-            self.counts[what] += times
+            self.counts[what] += 1
             return self.counts[what]
 
     # -------------------------------------------------------------------------------------- calls
@@ -121,18 +125,23 @@ class Dispatcher:
 
     def _run(self, graph: Graph, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a graph; what it cannot do after all is done by Python, outside of the handler of the error that said so."""
-        self._count("graph_calls")
         failure: ConversionError | None = None
         try:
-            return graph(values)
+            result = graph(values)
         except Fallback as fallback:
             failure = fallback.error
         except tf.errors.OpError as error:
             if graph.xla:
                 failure = XlaRefused(f"XLA does not run the graph: {_first_line(error)}")
             elif graph.has_effects:
+                self._count("graph_calls")
                 raise
-        self._count("graph_calls", -1)
+        except BaseException:
+            self._count("graph_calls")
+            raise
+        else:
+            self._count("graph_calls")
+            return result
         if isinstance(failure, XlaRefused):
             return self._run(self._without_xla(graph, values, failure), values, args, kwargs)
         if failure is not None:

@@ -85,7 +85,11 @@ class ContainerCursor(StaticCursor):
         found = contents(self.container)
         if not isinstance(found, (Growable, Union)) and len(found) != len(self.items):
             kinds = {dict: "dictionary changed size during iteration", set: "Set changed size during iteration"}
-            raise_error(RuntimeError(next((text for cls, text in kinds.items() if isinstance(self.container, cls)), "deque mutated during iteration")))
+            raise_error(
+                RuntimeError(
+                    next((text for cls, text in kinds.items() if isinstance(self.container, cls)), "deque mutated during iteration")
+                )
+            )
         return super().has_next()
 
 

@@ -71,9 +71,9 @@ def note_junction(session: Session, graph: FuncGraph, op: tf.Operation, way: tf.
 
 def _key(graph: FuncGraph, op: tf.Operation) -> Junction:
     """The key of an If or While, also where TensorFlow wrapped it in a function."""
-    if op.type not in ("PartitionedCall", "StatefulPartitionedCall"):
+    inner = function_graph(graph, op.get_attr("f").name) if op.type.endswith("PartitionedCall") else None
+    if inner is None:
         return id(graph), op.name
-    inner = function_graph(graph, op.get_attr("f").name)
     wrapped = next(one for one in reversed(inner.get_operations()) if one.type in CALLS)
     return id(inner), wrapped.name
 

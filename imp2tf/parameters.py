@@ -78,7 +78,7 @@ def _bare(function: Any) -> Any:
         return types.MethodType(_bare(function.__func__), function.__self__)
     if isinstance(function, functools.partial):
         return functools.partial(_bare(function.func), *function.args, **function.keywords)
-    call = getattr(type(function), "__call__", None)
+    call = inspect.getattr_static(type(function), "__call__", None)
     if isinstance(call, types.FunctionType) and not isinstance(function, type):
         return types.MethodType(_bare(call), function)
     return function

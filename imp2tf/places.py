@@ -15,8 +15,24 @@ from typing import Any, ClassVar
 from imp2tf.values import UNBOUND
 
 __all__ = [
-    "AllDistinct", "Argument", "Attribute", "Both", "Cell", "Contents", "Global", "Item", "Keys", "Length", "Member", "Part", "Pinned", "Place",
-    "PlacePart", "Source", "Tail", "slot_of",
+    "AllDistinct",
+    "Argument",
+    "Attribute",
+    "Both",
+    "Cell",
+    "Contents",
+    "Global",
+    "Item",
+    "Keys",
+    "Length",
+    "Member",
+    "Part",
+    "Pinned",
+    "Place",
+    "PlacePart",
+    "Source",
+    "Tail",
+    "slot_of",
 ]
 
 

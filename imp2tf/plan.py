@@ -119,7 +119,9 @@ class Recorder:
 
     # ------------------------------------------------------------------------------------ objects
     def _object(self, value: Any) -> Recipe:
-        if not self.session.is_born(value) and not (is_container(value) and id(value) not in self.session.sources and _holds_runtime(value)):
+        if not self.session.is_born(value) and not (
+            is_container(value) and id(value) not in self.session.sources and _holds_runtime(value)
+        ):
             source = self.session.sources.get(id(value))
             return _from_source(source) if source is not None else _constant(value)
         if is_container(value):

@@ -19,15 +19,59 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from imp2tf.tf_compat import IMPURE_TENSORFLOW
+
 __all__ = ["has_plain_new", "is_impure_tensorflow", "is_numpy_function", "is_pure", "is_pure_method", "is_tensorflow"]
 
 TENSORFLOW = ("tensorflow", "keras", "tf_keras")
-PURE_MODULES = frozenset({
-    "math", "cmath", "operator", "_operator", "fractions", "decimal", "numbers", "statistics", "string", "textwrap", "re", "enum",
-    "dataclasses", "typing", "types", "abc", "numpy", "ml_dtypes", "gast", "ast", "inspect", "copy", "_functools", "functools",
-    "collections", "collections.abc", "_collections", "bisect", "_bisect", "struct", "_struct", "unicodedata", "difflib", "base64", "binascii", "hashlib", "_hashlib",
-    "json", "pprint", "reprlib", "keyword", "calendar", "colorsys", "contextvars",
-})
+PURE_MODULES = frozenset(
+    {
+        "math",
+        "cmath",
+        "operator",
+        "_operator",
+        "fractions",
+        "decimal",
+        "numbers",
+        "statistics",
+        "string",
+        "textwrap",
+        "re",
+        "enum",
+        "dataclasses",
+        "typing",
+        "types",
+        "abc",
+        "numpy",
+        "ml_dtypes",
+        "gast",
+        "ast",
+        "inspect",
+        "copy",
+        "_functools",
+        "functools",
+        "collections",
+        "collections.abc",
+        "_collections",
+        "bisect",
+        "_bisect",
+        "struct",
+        "_struct",
+        "unicodedata",
+        "difflib",
+        "base64",
+        "binascii",
+        "hashlib",
+        "_hashlib",
+        "json",
+        "pprint",
+        "reprlib",
+        "keyword",
+        "calendar",
+        "colorsys",
+        "contextvars",
+    }
+)
 PURE_BUILTINS = frozenset({
     getattr(builtins, name) for name in (
         "abs", "all", "any", "ascii", "bin", "bool", "bytearray", "bytes", "callable", "chr", "complex", "dict", "divmod", "enumerate",
@@ -85,11 +129,6 @@ def _in_tensorflow(module: str) -> bool:
     return module.partition(".")[0] in TENSORFLOW
 
 
-IMPURE_TENSORFLOW = (
-    "tensorflow.python.saved_model", "tensorflow.python.checkpoint", "tensorflow.python.lib.io", "tensorflow.python.framework.config",
-    "tensorflow.python.profiler", "tensorflow.python.training.saver", "tensorflow.python.platform", "keras.src.saving",
-    "keras.src.backend.common.global_state", "keras.src.utils", "keras.src.backend.config",
-)
 KERAS_PROCEDURES = frozenset({
     "compile", "evaluate", "export", "fit", "load_weights", "predict", "predict_on_batch", "save", "save_weights", "summary",
     "test_on_batch", "train_on_batch",
@@ -123,7 +162,9 @@ def is_pure(function: Any) -> bool:
     module = module_of(function)
     if module.partition(".")[0] == "numpy":
         return isinstance(function, type) or is_numpy_function(function)
-    if isinstance(function, type) and issubclass(function, (BaseException, tuple, collections.OrderedDict, collections.deque, contextlib.nullcontext)):
+    if isinstance(function, type) and issubclass(
+        function, (BaseException, tuple, collections.OrderedDict, collections.deque, contextlib.nullcontext)
+    ):
         return True
     return module in PURE_MODULES or module.partition(".")[0] in PURE_MODULES or function in (math, operator)
 

@@ -18,8 +18,8 @@ from imp2tf.effects import order_effects, stop_run
 from imp2tf.errors import NoFixpoint, RaisesUnderTry, SeveralKinds, fall_back
 from imp2tf.exceptions import ProgramRaise, rebuilder, user_frames
 from imp2tf.heap import old_value
-from imp2tf.junctions import BranchFlags, note_junction
 from imp2tf.join import describe, join, without_stale
+from imp2tf.junctions import BranchFlags, note_junction
 from imp2tf.places import Contents, Place, Tail
 from imp2tf.random_ops import draw_eagerly, readable
 from imp2tf.session import Log, Session, current

@@ -195,7 +195,9 @@ class Rewriter:
         names = [EXIT, RESULT] if self.frame.exits and any(self.may_leave(stmt) for stmt in stmts) else []
         return Block(text, self.function_of(text, body, [*names, *sorted(bound)], at, params), bound)
 
-    def function_of(self, text: str, body: list[gast.stmt], changes: Sequence[str], at: gast.AST, params: Sequence[str] = ()) -> gast.FunctionDef:
+    def function_of(
+        self, text: str, body: list[gast.stmt], changes: Sequence[str], at: gast.AST, params: Sequence[str] = ()
+    ) -> gast.FunctionDef:
         """``def text(params): nonlocal changes; body``."""
         own = [one for one in changes if one not in params]
         declared = [gast.Nonlocal(list(dict.fromkeys(own)))] if own else []
@@ -259,7 +261,11 @@ class Rewriter:
         if frame.shared:
             out.extend(quote("shared = rt.shared_variables()", at, shared=f"{SHARED}_{node.name}"))
             for one in sorted(frame.shared & params):
-                out.extend(quote("rt.store_shared(shared, text, value)", at, shared=f"{SHARED}_{node.name}", text=gast.Constant(one, None), value=one))
+                out.extend(
+                    quote(
+                        "rt.store_shared(shared, text, value)", at, shared=f"{SHARED}_{node.name}", text=gast.Constant(one, None), value=one
+                    )
+                )
         unset = sorted((frame.initialised & frame.scope.locals) | (frame.scope.locals - frame.definite - params))
         for one in unset:
             if one not in params and one not in frame.shared and (one not in frame.definite or one not in assigned):
@@ -316,8 +322,12 @@ def _has_jump(node: gast.AST) -> bool:
 
 def definitely_bound(node: gast.FunctionDef, scope: FunctionScope) -> frozenset[str]:
     """Locals that are bound whenever they are read: parameters, and names first met in a plain assignment."""
-    deleted = {target.id for one in gast.walk(node) if isinstance(one, gast.Delete) for target in one.targets if isinstance(target, gast.Name)}
-    handlers = {one.name.id if isinstance(one.name, gast.Name) else one.name for one in gast.walk(node) if isinstance(one, gast.ExceptHandler)}
+    deleted = {
+        target.id for one in gast.walk(node) if isinstance(one, gast.Delete) for target in one.targets if isinstance(target, gast.Name)
+    }
+    handlers = {
+        one.name.id if isinstance(one.name, gast.Name) else one.name for one in gast.walk(node) if isinstance(one, gast.ExceptHandler)
+    }
     met: set[str] = set(scope.params)
     bound: set[str] = set(scope.params)
     for stmt in node.body:

@@ -10,15 +10,14 @@ import collections
 import contextlib
 import dataclasses
 import threading
-import weakref
 import time
+import weakref
 from collections.abc import Hashable, Iterator
 from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.errors import Contents, fall_back
-from imp2tf.errors import Location
+from imp2tf.errors import Contents, Location, fall_back
 from imp2tf.places import Attribute, Pinned, Place, PlacePart, Source
 from imp2tf.tf_compat import global_seed
 from imp2tf.values import Sentinel

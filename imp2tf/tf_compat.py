@@ -21,11 +21,39 @@ from tensorflow.python.ops import resource_variable_ops as _variables
 from tensorflow.python.ops import while_v2 as _while_v2
 
 __all__ = [
-    "DEFAULT_GRAPH_SEED", "AutomaticControlDependencies", "EagerTensor", "FuncGraph", "add_control_input", "branch_graph", "build_cond",
-    "build_while", "call_concrete", "capture_at_call_time", "captures_of", "function_bodies", "function_graph", "gated", "global_seed",
-    "has_gradient", "in_eager_mode", "is_stateful_op", "is_symbolic_tensor", "redirect", "self_test", "tape_may_record",
-    "variable_accessed", "watch_operations",
+    "DEFAULT_GRAPH_SEED",
+    "IMPURE_TENSORFLOW",
+    "AutomaticControlDependencies",
+    "EagerTensor",
+    "FuncGraph",
+    "add_control_input",
+    "branch_graph",
+    "build_cond",
+    "build_while",
+    "call_concrete",
+    "capture_at_call_time",
+    "captures_of",
+    "function_bodies",
+    "function_graph",
+    "gated",
+    "global_seed",
+    "has_gradient",
+    "in_eager_mode",
+    "is_stateful_op",
+    "is_symbolic_tensor",
+    "redirect",
+    "self_test",
+    "tape_may_record",
+    "variable_accessed",
+    "watch_operations",
 ]
+
+# Modules of TensorFlow and Keras whose functions do what no operation stands for: files, settings, training loops.
+IMPURE_TENSORFLOW = (
+    "tensorflow.python.saved_model", "tensorflow.python.checkpoint", "tensorflow.python.lib.io", "tensorflow.python.framework.config",
+    "tensorflow.python.profiler", "tensorflow.python.training.saver", "tensorflow.python.platform", "keras.src.saving",
+    "keras.src.backend.common.global_state", "keras.src.utils", "keras.src.backend.config",
+)
 
 EagerTensor: type = _ops.EagerTensor
 DEFAULT_GRAPH_SEED: int = _random_seed.DEFAULT_GRAPH_SEED
@@ -120,7 +148,7 @@ def _called_functions(node: Any) -> list[str]:
 
 def global_seed() -> int | None:
     """What `tf.random.set_seed` was last given."""
-    return _context.global_seed()  # type: ignore[no-any-return]
+    return _context.global_seed()
 
 
 def captures_of(concrete: Any) -> list[Any]:
@@ -227,7 +255,8 @@ def _probe_tape() -> bool:
         variable_accessed(variable)
         tape.watch(x)
         passed, held = (gated(x, lambda way=way: way) * 2.0 for way in (True, False))  # type: ignore[misc]
-    return recording and tape.watched_variables() == (variable,) and float(tape.gradient(passed, x)) == 2.0 and tape.gradient(held, x) is None
+    watched = tape.watched_variables() == (variable,)
+    return recording and watched and float(tape.gradient(passed, x)) == 2.0 and tape.gradient(held, x) is None
 
 
 def _probe_functions() -> bool:

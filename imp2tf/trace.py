@@ -16,7 +16,14 @@ from imp2tf.arithmetic import OVERFLOW
 from imp2tf.containers import grow
 from imp2tf.effects import commits, order_effects
 from imp2tf.errors import (
-    Fallback, GraphRefused, Location, NeedsValue, TraceFailed, VariableCreated, fall_back, user_location,
+    Fallback,
+    GraphRefused,
+    Location,
+    NeedsValue,
+    TraceFailed,
+    VariableCreated,
+    fall_back,
+    user_location,
 )
 from imp2tf.exceptions import TRACE_BOUNDARIES, Frame, ProgramRaise, StopRun, located, raise_from_user_code
 from imp2tf.growable import GrowableList, element_at, growable_length, pushed
@@ -135,7 +142,7 @@ class Graph:
             return self._finish(outputs, args)
         return self._stopped(failure)
 
-    def _outputs(self, captured: Sequence[Any]) -> list[tf.Tensor]:
+    def _outputs(self, captured: list[Any]) -> list[tf.Tensor]:
         try:
             return self.taped(captured) if tape_may_record() else call_concrete(self.concrete, captured)
         except LookupError as error:  # a tape is to record the run, but TensorFlow cannot differentiate all of the graph
@@ -209,8 +216,18 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
     body.__name__ = _graph_name(options.name or name_of(function))
     concrete = _concrete(body, options, function)
     session = parts["session"]
-    return Graph(concrete, captures_of(concrete), parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
-                 parts["calls_python"], session.python_calls, bool(options.jit_compile), session.kept)
+    captures = captures_of(concrete)
+    return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
+                 parts["calls_python"], session.python_calls, bool(options.jit_compile),
+                 session.kept, Taped(concrete, captures, parts["junctions"]))
+
+
+def _way(session: Session, results: list[tf.Tensor], parts: dict[str, Any]) -> list[tf.Tensor]:
+    """What tells the way of a run, if gradients depend on it."""
+    junctions = junctions_of(session, session.graph)
+    needed = bool(junctions.keys) and results_vary(session.graph, results)
+    parts["junctions"] = junctions.keys if needed else []
+    return [junctions.vector()] if needed else []
 
 
 def _graph_name(name: str) -> str:
@@ -230,7 +247,9 @@ def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: A
     except ProgramRaise as raised:
         if raised.retry is None:
             raise AlwaysRaises from raised
-        raise Fallback(TraceFailed(f"an operation refuses its arguments: {raised.error}", location=user_location(raised.__traceback__))) from raised
+        raise Fallback(
+            TraceFailed(f"an operation refuses its arguments: {raised.error}", location=user_location(raised.__traceback__))
+        ) from raised
     except Fallback as fallback:
         if fallback.error.location is None:
             fallback.error.location = user_location(fallback.__traceback__) or _definition(function)

@@ -28,12 +28,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("features", ("converters", "converters.*")),
-    (
-        "running",
-        (
-            "parameters", "input_signature", "guards", "taped", "trace", "dispatch", "embedding", "report",
-        ),
-    ),
+    ("running", ("parameters", "input_signature", "guards", "taped", "trace", "dispatch", "embedding", "report")),
     ("front ends", ("__init__", "__main__", "api", "keras", "export", "check")),
 )  # fmt: skip
 

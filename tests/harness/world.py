@@ -72,6 +72,7 @@ class Plan:
     grad: int = 0
     repeat: int = 2
     convert_kw: Mapping[str, Any] = field(default_factory=dict)
+    time_limit: float = TIME_LIMIT
 
 
 def run_world(make: Make, plan: Plan) -> Record:
@@ -85,7 +86,7 @@ def run_world(make: Make, plan: Plan) -> Record:
     _seed()
     record = Record(len(calls))
     try:
-        with Capture() as capture, _time_limit(TIME_LIMIT):
+        with Capture() as capture, _time_limit(plan.time_limit):
             wrapped = wrap(plan.backend, fn, plan.convert_kw)
             runner = _Runner(wrapped, snapshot, make.__code__.co_filename, capture)
             _run_rounds(runner, calls, plan, record)

@@ -1,0 +1,96 @@
+"""Runs one program in two worlds, eager and converted, and says where they part."""
+from __future__ import annotations
+
+import gc
+import importlib.util
+import itertools
+import re
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from tests.fuzz.outcome import Outcome, kind_of
+from tests.fuzz.programs import Program
+from tests.harness.comparison import Difference
+from tests.harness.judging import judge
+from tests.harness.world import Make, Plan, Record, run_world
+
+EAGER_LIMIT, CONVERTED_LIMIT = 8.0, 40.0    # seconds for all calls
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_WHILE_TRACING = re.compile(r"(\w+) while tracing")
+_numbers = itertools.count()
+
+
+def run_program(program: Program, folder: Path, convert_kw: Mapping[str, Any]) -> Outcome:
+    """Both worlds of a program, compared."""
+    start = time.monotonic()
+    path = folder / f"program_{next(_numbers)}.py"
+    path.write_text(program.text, encoding="utf-8")
+    if problem := _problem(path):
+        return Outcome(invalid=problem)
+    grad = int(program.grad)
+    eager = run_world(_fresh(path), Plan("eager", grad, 1, time_limit=EAGER_LIMIT))
+    if eager.timed_out:
+        return Outcome(invalid="eager takes too long")
+    other = run_world(_fresh(path), Plan("imp2tf", grad, 1, convert_kw, CONVERTED_LIMIT))
+    _mask_addresses(eager)
+    _mask_addresses(other)
+    verdict = judge(eager, other)
+    found = (*verdict.found, *_internal_errors(eager, other))
+    tf.keras.backend.clear_session()
+    gc.collect()
+    return Outcome(
+        found, tuple(sorted(_reasons(other))), verdict.in_graph, trace=_trace(eager, other),
+        seconds=time.monotonic() - start, kinds=frozenset(kind_of(one) for one in found))
+
+
+def _problem(path: Path) -> str:
+    """Why a program cannot even be loaded; parts that the shrinker removed may be missing."""
+    try:
+        function, calls, state = _fresh(path)()
+        state()
+    except Exception as error:
+        return f"does not load: {error!r}"
+    return "" if callable(function) and isinstance(calls, list) else "makes nothing to call"
+
+
+def _fresh(path: Path) -> Make:
+    """The program's ``make`` from an import of its own."""
+    spec = importlib.util.spec_from_file_location("program", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.make
+
+
+def _mask_addresses(record: Record) -> None:
+    """Addresses of objects in printed text and in messages differ from world to world."""
+    for call in record.calls:
+        call.text = {stream: [_ADDRESS.sub("", line) for line in lines] for stream, lines in call.text.items()}
+        if call.raised:
+            call.raised = replace(call.raised, message=_ADDRESS.sub("", call.raised.message))
+
+
+def _internal_errors(eager: Record, other: Record) -> Iterator[Difference]:
+    """Errors of imp2tf itself: Python errors met while tracing that the program does not raise."""
+    raised = {call.raised.name.rsplit(".", 1)[-1] for call in eager.calls if call.raised}
+    for code, reason in sorted(_reasons(other)):
+        match = _WHILE_TRACING.match(reason)
+        if code == "I2T109" and match and match[1] not in raised:
+            yield Difference("internal error", match[1], "no error", reason)
+
+
+def _reasons(record: Record) -> set[tuple[str, str]]:
+    return {(entry["code"], entry["reason"]) for entry in record.stats.get("fallbacks", ())}
+
+
+def _trace(eager: Record, other: Record) -> str:
+    """The traceback of the first exception of the converted world that eager does not raise."""
+    for one, two in zip(eager.calls, other.calls):
+        if two.raised and (not one.raised or one.raised.name != two.raised.name):
+            return two.raised.trace
+    return ""
