@@ -22,9 +22,11 @@ from imp2tf.iteration import (
     Cursor,
     EnumerateCursor,
     GeneratorValue,
+    IteratorCursor,
     MapCursor,
     RunRange,
     StaticCursor,
+    StaticIterator,
     ZipCursor,
     cursor_of,
     drained,
@@ -403,14 +405,6 @@ def iter_(value: Any, *sentinel: Any) -> Any:
     return new(StaticIterator(items))
 
 
-class StaticIterator:
-    """What ``iter`` gives over items that are known while tracing; its position is a place of the heap."""
-
-    def __init__(self, items: list[Any]) -> None:
-        self.items = tuple(items)
-        self.position = 0
-
-
 @replace_call(next)
 def next_(iterator: Any, *default: Any) -> Any:
     """``next(...)``."""
@@ -427,13 +421,10 @@ def next_(iterator: Any, *default: Any) -> Any:
 
 
 def _next_static(iterator: StaticIterator, default: tuple[Any, ...]) -> Any:
-    position = attributes.get_attribute(iterator, "position")
-    if is_runtime(position):
-        fall_back(NeedsValue, "next() on an iterator whose position only the run knows")
-    if position >= len(iterator.items):
+    cursor = IteratorCursor(iterator)
+    if not cursor.has_next():
         return default[0] if default else raise_error(StopIteration())
-    attributes.set_attribute(iterator, "position", position + 1)
-    return iterator.items[position]
+    return cursor.next()
 
 
 def _next_element(iterator: Any, default: tuple[Any, ...]) -> Any:

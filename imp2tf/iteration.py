@@ -15,15 +15,16 @@ from imp2tf.alternatives import over, raise_error, truth
 from imp2tf.arithmetic import compare, run_operation
 from imp2tf.containers import container_length, get_item
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
-from imp2tf.heap import contents, is_container
+from imp2tf.heap import contents, is_container, view
+from imp2tf.places import Attribute
 from imp2tf.region import Box
 from imp2tf.session import current
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import SKIP, Deferred, Growable, PyNumber, Union, is_runtime
 
 __all__ = [
-    "Cursor", "EnumerateCursor", "GeneratorValue", "MapCursor", "RunRange", "StaticCursor", "ZipCursor", "cursor_of", "drained",
-    "reversed_cursor",
+    "Cursor", "EnumerateCursor", "GeneratorValue", "IteratorCursor", "MapCursor", "RunRange", "StaticCursor", "StaticIterator",
+    "ZipCursor", "cursor_of", "drained", "reversed_cursor",
 ]
 
 Truth = Any
@@ -72,6 +73,39 @@ class StaticCursor(Cursor):
     def known_items(self) -> list[Any] | None:
         items, self.index = self.items[self.index:], len(self.items)
         return items
+
+
+class StaticIterator:
+    """What ``iter`` gives over items that are known while tracing; its position is a place of the heap."""
+
+    def __init__(self, items: list[Any]) -> None:
+        self.items = tuple(items)
+        self.position = 0
+
+
+class IteratorCursor(Cursor):
+    """Over the items that a `StaticIterator` has left; uses the iterator up."""
+
+    def __init__(self, iterator: StaticIterator) -> None:
+        self.iterator = iterator
+        self.place = Attribute(iterator, "position")
+
+    def _position(self) -> int:
+        position = view(self.place)
+        return fall_back(NeedsValue, "the position of an iterator is known only when the graph runs") if is_runtime(position) else position
+
+    def has_next(self) -> Truth:
+        return self._position() < len(self.iterator.items)
+
+    def next(self) -> Any:
+        position = self._position()
+        current().write(self.place, position + 1)
+        return self.iterator.items[position]
+
+    def known_items(self) -> list[Any]:
+        items = self.iterator.items[self._position():]
+        current().write(self.place, len(self.iterator.items))
+        return list(items)
 
 
 class ContainerCursor(StaticCursor):
@@ -315,6 +349,8 @@ def cursor_of(value: Any) -> Cursor:
         return value
     if isinstance(value, GeneratorValue):
         return MapCursor(value.step, cursor_of(value.iterable))
+    if isinstance(value, StaticIterator):
+        return IteratorCursor(value)
     if isinstance(value, RunRange):
         return RangeCursor(value)
     if isinstance(value, range):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
+import imp2tf
 from tests.differential import check
 
 
@@ -49,4 +50,45 @@ def test_after_a_branch_that_returns_names_are_as_before_it() -> None:
             else:
                 return w
         return f, [((tf.constant(value),), {}) for value in (1.0, -1.0)]
+    check(make, graph=True)
+
+
+def test_function_that_rebinds_a_variable_leaves_the_call() -> None:
+    def make():
+        def f(n, x):
+            def grow(z):
+                nonlocal x
+                x = x + z
+                return x * n
+
+            def look():
+                return x
+            return grow, look
+
+        def g(n, x):
+            grow, look = converted(n, x)
+            return grow(1.0), grow(2.0), look()
+        converted = imp2tf.convert(f, profile_runs=0)
+        return g, [((2, tf.constant(3.0)), {})]
+    check(make)
+
+
+def test_iterators_of_iter_are_iterated_and_used_up() -> None:
+    def make():
+        def f(v):
+            total = 0.0
+            for _ in tf.range(2):
+                for x in iter(v):
+                    total += x
+            it = iter([1, 2, 3, 4])
+            t = next(it)
+            for k in it:
+                t += k * 10
+                if k == 2:
+                    break
+            for k in it:
+                t += k * 100
+            a, b = iter(v)
+            return total, t, list(it), a + b, sum(iter([t, t])), list(iter(v))
+        return f, [((tf.constant([1.0, 2.0]),), {})]
     check(make, graph=True)

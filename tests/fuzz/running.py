@@ -82,6 +82,10 @@ def _internal_errors(eager: Record, other: Record) -> Iterator[Difference]:
         match = _WHILE_TRACING.match(reason)
         if code == "I2T109" and match and match[1] not in raised:
             yield Difference("internal error", match[1], "no error", reason)
+    explained = sum(entry["count"] for entry in other.stats.get("fallbacks", ())) + sum(bool(call.raised) for call in eager.calls)
+    silent = other.stats.get("eager_calls", 0) - explained
+    if silent > 0:
+        yield Difference("silence", "fallbacks", "every call as Python has a reason", f"{silent} calls have none")
 
 
 def _reasons(record: Record) -> set[tuple[str, str]]:
