@@ -280,7 +280,7 @@ def _cell_value(cell: types.CellType) -> Any:
 
 
 def _is_of_the_trace(value: Any) -> bool:
-    return type(value).__module__.startswith("imp2tf.") and not isinstance(value, Sentinel)
+    return type(value).__module__.startswith("imp2tf.") and not isinstance(value, (Sentinel, BaseException))
 
 
 def _constant(value: Any) -> Recipe:
