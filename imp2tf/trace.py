@@ -34,11 +34,12 @@ from imp2tf.join import join
 from imp2tf.junctions import junctions_of, results_vary
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
-from imp2tf.places import Argument, Place
+from imp2tf.places import Place
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, draw_eagerly
 from imp2tf.region import scope
 from imp2tf.session import Guard, Relaxations, Session, resumed
+from imp2tf.sources import Argument
 from imp2tf.taped import Taped
 from imp2tf.tf_compat import build_while, call_concrete, captures_of, in_eager_mode, is_stateful_op, tape_may_record
 from imp2tf.values import Growable
