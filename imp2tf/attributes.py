@@ -110,6 +110,10 @@ def _class_attribute(cls: type, name: str) -> tuple[type, Any] | None:
     for base in cls.__mro__:
         if name in base.__dict__:
             return base, base.__dict__[name]
+        if active() is not None and not _is_library_object(base):
+            value = view(Attribute(base, name))  # absent now, but it may be set in this call, or before the next
+            if value is not UNBOUND:
+                return base, value
     return None
 
 
@@ -132,9 +136,15 @@ def _of_object(owner: Any, name: str, default: Any) -> Any:
             return _cached_property(owner, name, found[1])
         if _is_foreign_descriptor(found[1]):
             return _plain(owner, name, default)
-    value = _instance_value(owner, name)
-    if value is not UNBOUND:
-        return value
+    value = view(Attribute(owner, name))
+    if isinstance(value, Union) and any(one is UNBOUND for one in value.alternatives):
+        return over(value, lambda one: _not_in_instance(owner, name, default, found) if one is UNBOUND else one)
+    return _not_in_instance(owner, name, default, found) if value is UNBOUND else value
+
+
+def _not_in_instance(owner: Any, name: str, default: Any, found: tuple[type, Any] | None) -> Any:
+    """The attribute of an object that does not hold it itself."""
+    cls = type(owner)
     if found is not None and not isinstance(found[1], types.MemberDescriptorType):
         return _bound(owner, cls, found[0], name)
     return _missing(owner, cls, name, default)

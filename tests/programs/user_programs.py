@@ -88,7 +88,7 @@ def grad_accum() -> World:
             if s.n % 3 == 0:
                 v.assign_sub(0.01 * s.acc[0])
                 s.acc = [tf.zeros_like(a) for a in s.acc]
-            return l
+            return items
 
     t = T()
     return t.step, [((f32(float(i)),), {}) for i in range(1, 8)], lambda: (v, t.acc, t.n)
