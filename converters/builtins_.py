@@ -28,6 +28,7 @@ from imp2tf.iteration import (
     StaticCursor,
     StaticIterator,
     ZipCursor,
+    certain,
     cursor_of,
     drained,
     reversed_cursor,
@@ -312,9 +313,7 @@ def known_items(value: Any, what: str) -> list[Any]:
     items = drained(user if user is not None else value)
     if items is None:
         return fall_back(NeedsValue, f"{what} of a run-time length")
-    if any(isinstance(item, Union) and any(one is SKIP for one in item.alternatives) for item in items):
-        return fall_back(NeedsValue, f"{what} of items chosen at run time")
-    return [item for item in items if item is not SKIP]
+    return items
 
 
 def each(value: Any, visit: Any, state: State = NO_STATE) -> None:
@@ -501,7 +500,7 @@ def _first_that(value: Any, wanted: bool) -> Any:
     def at(index: int) -> Any:
         if index == len(items):
             return not wanted
-        item = items[index] if step is None else step(items[index])
+        item = items[index] if step is None else certain(step(items[index]))
         if item is SKIP:
             return at(index + 1)
         holds = truth_of(item)

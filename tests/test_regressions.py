@@ -92,3 +92,16 @@ def test_iterators_of_iter_are_iterated_and_used_up() -> None:
             return total, t, list(it), a + b, sum(iter([t, t])), list(iter(v))
         return f, [((tf.constant([1.0, 2.0]),), {})]
     check(make, graph=True)
+
+
+def test_enumerate_and_zip_do_not_see_what_filter_left_out() -> None:
+    def make():
+        def f(numbers, x):
+            found = []
+            for i, n in enumerate(filter(lambda z: z > 1, numbers)):
+                found.append((i, n))
+            pairs = list(zip(filter(None, numbers), numbers))
+            counted = list(enumerate(n for n in numbers if n > 1))
+            return found, pairs, counted, list(map(lambda a: a + x, filter(None, numbers)))
+        return f, [(([0, 2, 1, 3], tf.constant(1.0)), {})]
+    check(make)
