@@ -19,6 +19,7 @@ from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.growable import GrowableList, element_at, empty_growable, growable_length, popped, pushed, replaced
 from imp2tf.heap import contents, is_container, is_unread, length, set_contents
 from imp2tf.join import describe, join, join_all
+from imp2tf.picking import item_at
 from imp2tf.places import Contents, Tail
 from imp2tf.region import select, stop_if
 from imp2tf.session import NOT_STORED, current
@@ -157,24 +158,7 @@ def _item_at(items: list[Any], key: Any, message: str) -> Any:
     if isinstance(key, Deferred):
         fall_back(NeedsValue, "an index that is known after the run")
     position = _checked_position(key, len(items), message)
-    stacked = _as_one_tensor(items)
-    if stacked is not None:
-        return tf.gather(stacked, position)
-
-    def at(index: int) -> Any:
-        if index == len(items) - 1:
-            return items[index]
-        return select(tf.equal(position, index), lambda: items[index], lambda: at(index + 1))
-
-    return at(0) if items else raise_error(IndexError(message))
-
-
-def _as_one_tensor(items: list[Any]) -> tf.Tensor | None:
-    """Many tensors of one dtype and shape as one, to be indexed at run time."""
-    if len(items) < 4 or not all(isinstance(item, tf.Tensor) for item in items):
-        return None
-    same = all(item.dtype == items[0].dtype and item.shape == items[0].shape for item in items)
-    return tf.stack(items) if same and items[0].shape.is_fully_defined() else None
+    return item_at(items, position) if items else raise_error(IndexError(message))
 
 
 def _growable_item(found: Growable, key: Any) -> Any:
@@ -193,6 +177,10 @@ def _dict_item(container: Any, key: Any) -> Any:
         return _dict_item_at(found, key)
     if run_operation(lambda: key in found):
         return found[key]
+    if isinstance(container, collections.Counter):
+        return 0
+    if hasattr(type(container), "__missing__") and not isinstance(container, collections.defaultdict):
+        fall_back(ContentsError, f"a missing key of a {type(container).__name__}")
     factory = getattr(container, "default_factory", None)
     if factory is not None:
         value = current().run.call(factory)
@@ -433,12 +421,15 @@ def select_number(flag: Any) -> Any:
     return int(flag) if isinstance(flag, bool) else PyNumber("int", tf.cast(flag, tf.int64))
 
 
+PLAIN_DICTS = (dict, collections.defaultdict, collections.OrderedDict)
 DICT_VIEWS = frozenset({"items", "keys", "values"})
 
 
 def _dict_method(owner: Any, found: dict[Any, Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if args and is_runtime(args[0]):
         return _dict_get_at(found, name, args)
+    if type(owner) not in PLAIN_DICTS and name not in (*DICT_VIEWS, "get"):
+        fall_back(ContentsError, f"{type(owner).__name__}.{name}")
     if name in DICT_VIEWS:
         return list(getattr(found, name)())
     if name == "get":

@@ -15,8 +15,9 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.errors import is_library_file
-from imp2tf.places import AllDistinct, Argument, Both, Contents, Item, Keys, Length, Member, Pinned, Place, Source, Tail
+from imp2tf.places import Contents, Place, Tail
 from imp2tf.session import NOT_STORED, Session, current
+from imp2tf.sources import AllDistinct, Argument, Both, Item, Keys, Length, Member, Pinned, Source
 from imp2tf.tf_compat import EagerTensor, capture_at_call_time
 from imp2tf.values import NUMBER_DTYPES, PyNumber
 
@@ -193,13 +194,16 @@ def _is_argument(source: Source) -> bool:
 
 
 def _reference(session: Session, value: Any, source: Source) -> Any:
-    """An object handed on by reference: known by identity, or by its class if it comes with the arguments."""
+    """An object handed on by reference: known by its class and the road to it, so that a new one may stand there.
+
+    Modules, classes, functions, variables and objects of libraries are known by identity.
+    """
     known = session.sources.get(id(value))
     if known is not None:
         if known != source:
             session.guard(source, "same", known)
         return value
-    if not _is_argument(source) or isinstance(value, (*BY_IDENTITY, tf.Variable, tf.Module)) or _is_library_object(value):
+    if isinstance(source, Pinned) or isinstance(value, (*BY_IDENTITY, tf.Variable, tf.Module)) or _is_library_object(value):
         session.guard(source, "identity", value)
         session.sources[id(value)] = Pinned(value)
     elif isinstance(value, types.MethodType):
@@ -221,9 +225,9 @@ def _reference(session: Session, value: Any, source: Source) -> Any:
 
 
 def guard_distinct(session: Session) -> None:
-    """Objects that come with the arguments and were different ones must be different again: the graph writes to one only."""
+    """Objects that were different ones must be different again: the graph writes to one only."""
     sources = [source for value, source in session.references if is_container(value) or hasattr(value, "__dict__")]
-    if len(sources) > 1 and any(map(_is_argument, sources)):
+    if len(sources) > 1:
         session.guard(AllDistinct(sources), "literal", True)
 
 

@@ -365,6 +365,11 @@ class DeferredSpec(_Parts):
         return "deferred", self.function, self.names, len(self.parts)
 
 
+def _chosen(tag: tf.Tensor, number: int, these: list[tf.Tensor], those: list[tf.Tensor]) -> list[tf.Tensor]:
+    """`these` where the tag has a number, else `those`."""
+    return list(tf.cond(tf.equal(tag, number), lambda: these, lambda: those)) if these else []
+
+
 class OneOf(_Parts):
     """One of several alternatives, with a tag."""
 
@@ -382,14 +387,22 @@ class OneOf(_Parts):
 
     def _pack(self, value: Any) -> list[tf.Tensor]:
         if isinstance(value, Union):
-            places = [self.index_of(one) for one in value.alternatives]
-            tag = tf.gather(tf.constant(places, tf.int32), value.tag)
-            held = dict(zip(places, value.alternatives, strict=True))
-        else:
-            place = self.index_of(value)
-            tag, held = tf.constant(place, tf.int32), {place: value}
-        parts = [part.pack(held.get(i, DEAD)) for i, part in enumerate(self.parts)]
-        return [tag, *(tensor for tensors in parts for tensor in tensors)]
+            return self._pack_union(value)
+        place = self.index_of(value)
+        parts = [part.pack(value if i == place else DEAD) for i, part in enumerate(self.parts)]
+        return [tf.constant(place, tf.int32), *(tensor for tensors in parts for tensor in tensors)]
+
+    def _pack_union(self, value: Union) -> list[tf.Tensor]:
+        """Several alternatives of a value may be held by one part: the tag of the value chooses among their tensors."""
+        places = [self.index_of(one) for one in value.alternatives]
+        packed: list[tf.Tensor] = [tf.gather(tf.constant(places, tf.int32), value.tag)]
+        for i, part in enumerate(self.parts):
+            tensors: list[tf.Tensor] | None = None
+            for number, (place, one) in enumerate(zip(places, value.alternatives, strict=True)):
+                if place == i:
+                    tensors = part.pack(one) if tensors is None else _chosen(value.tag, number, part.pack(one), tensors)
+            packed.extend(part.pack(DEAD) if tensors is None else tensors)
+        return packed
 
     def index_of(self, value: Any) -> int:
         """The alternative that holds a frozen value."""

@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 import inspect
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
@@ -33,13 +34,14 @@ from imp2tf.join import join
 from imp2tf.junctions import junctions_of, results_vary
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
-from imp2tf.places import Argument, Place
+from imp2tf.places import Place
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, draw_eagerly
 from imp2tf.region import scope
 from imp2tf.session import Guard, Relaxations, Session, resumed
+from imp2tf.sources import Argument
 from imp2tf.taped import Taped
-from imp2tf.tf_compat import build_while, call_concrete, captures_of, is_stateful_op, tape_may_record
+from imp2tf.tf_compat import build_while, call_concrete, captures_of, in_eager_mode, is_stateful_op, tape_may_record
 from imp2tf.values import Growable
 
 __all__ = ["AlwaysRaises", "Graph", "Run", "refused_by_xla", "trace_call"]
@@ -91,9 +93,28 @@ def _appended(first: Growable, second: Growable) -> Growable:
     return Growable(outputs[2:], element)
 
 
+VARIABLE_ARGUMENTS = ("initial_value", "trainable", "validate_shape", "caching_device", "name", "dtype", "constraint", "synchronization",
+                      "aggregation", "shape")
+
+
+def _asked_by_keras() -> bool:
+    """Whether the nearest caller outside of TensorFlow is Keras."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("tensorflow."):
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__", "")).startswith(("keras.", "tf_keras."))
+
+
 def _refuse_variable(make: Callable[..., Any], **kwargs: Any) -> Any:
-    """A variable that is made in the function is made by Python, as in eager; later calls find it."""
-    del make, kwargs
+    """A variable that the function makes is made by Python, as in eager; later calls find it.
+
+    What Keras makes when it builds a layer or an optimizer is made once, by eager code; it remembers that itself.
+    """
+    if in_eager_mode():
+        return make(**kwargs)
+    if _asked_by_keras():
+        with tf.init_scope():
+            return tf.Variable(**{name: kwargs[name] for name in VARIABLE_ARGUMENTS if name in kwargs})
     return fall_back(VariableCreated, "a tf.Variable is created")
 
 

@@ -66,9 +66,15 @@ def raise_record(record: Any) -> NoReturn:
     if isinstance(record, Union):
         over(record, raise_record)
         raise ProgramRaise(RuntimeError("unreachable"))
-    raised = ProgramRaise(record.error, fresh=False)
-    if isinstance(record.frames, Frames):
-        raised.frames = list(record.frames.lines)
+    if isinstance(record.frames, Union):
+        over(record.frames, lambda frames: _raise_at(record.error, frames))
+    _raise_at(record.error, record.frames)
+
+
+def _raise_at(error: Any, frames: Any) -> NoReturn:
+    raised = ProgramRaise(error, fresh=False)
+    if isinstance(frames, Frames):
+        raised.frames = list(frames.lines)
     raise raised
 
 

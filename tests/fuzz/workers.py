@@ -21,7 +21,7 @@ QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", "TF_ENABLE_O
 
 def _serve(pipe: Connection, convert_kw: Mapping[str, Any]) -> None:
     """The child's loop: a program in, its outcome out."""
-    from tests.fuzz import running    # here: the parent has no need of TensorFlow
+    from tests.fuzz import running  # here: the parent has no need of TensorFlow
     running.tf.get_logger().setLevel("ERROR")
     pipe.send("ready")
     with tempfile.TemporaryDirectory(prefix="fuzz_") as folder:

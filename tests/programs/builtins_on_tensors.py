@@ -219,7 +219,7 @@ def dict_of_pairs_and_set() -> World:
     return fn, [call(f32([1.0, 2.0]), ["a", "b"]), call(f32([1.0, 2.0]), ["a", "a"])]
 
 
-@program("builtins_on_tensors", graph=True)
+@program("builtins_on_tensors")
 def callable_and_id() -> World:
     def fn(x, f):
         y = x
