@@ -17,7 +17,7 @@ from imp2tf.foreign import method_of_deferred
 from imp2tf.heap import is_container, is_user_function, view
 from imp2tf.places import Attribute
 from imp2tf.session import active, current
-from imp2tf.tf_compat import is_symbolic_tensor
+from imp2tf.tf_compat import EagerTensor, is_symbolic_tensor
 from imp2tf.values import LOST, UNBOUND, Deferred, PyNumber, Union
 
 __all__ = ["delete_attribute", "get_attribute", "has_attribute", "set_attribute"]
@@ -89,7 +89,19 @@ def _of_tensor(owner: tf.Tensor, name: str, default: Any) -> Any:
         fall_back(NeedsValue, "the class of a tensor")
     if name in ("op", "graph", "name", "device", "ref", "cpu", "gpu", "backing_device") and is_symbolic_tensor(owner):
         fall_back(NeedsValue, f".{name} of a tensor")
+    if default is MISSING and not hasattr(owner, name):
+        raise_error(_missing_in_tensor(owner, name))
     return _plain(owner, name, default)
+
+
+def _missing_in_tensor(owner: tf.Tensor, name: str) -> AttributeError:
+    """What eager says of an attribute that tensors do not have: a tensor of the graph gives itself another class."""
+    try:
+        getattr(owner, name)
+    except AttributeError as error:
+        text = str(error).replace("'SymbolicTensor'", f"'{EagerTensor.__module__}.EagerTensor'")
+        return AttributeError(text.replace("SymbolicTensor", "EagerTensor"), name=name)
+    raise AssertionError(f"tensors have {name}")
 
 
 def _has_own_fields(owner: Any) -> bool:
