@@ -20,7 +20,7 @@ $(INSTALLED): setup.cfg pyproject.toml scripts/setup_venv.sh
 	@PYTHON="$(PYTHON)" scripts/setup_venv.sh "$(VENV)"
 
 test: lint                 ## lint, types and the whole test suite
-	@$(BIN)/pytest $(ARGS)
+	@$(BIN)/pytest -n auto $(ARGS)
 
 lint: $(INSTALLED)         ## style and types
 	@$(BIN)/ruff check .
