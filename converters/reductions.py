@@ -16,6 +16,7 @@ from imp2tf.iteration import (
     GeneratorValue,
     MapCursor,
     StaticCursor,
+    certain,
     drained,
 )
 from imp2tf.operations import binary_operation, compare_operation, truth_of
@@ -80,7 +81,7 @@ def _first_that(value: Any, wanted: bool) -> Any:
     def at(index: int) -> Any:
         if index == len(items):
             return not wanted
-        item = items[index] if step is None else step(items[index])
+        item = items[index] if step is None else certain(step(items[index]))
         if item is SKIP:
             return at(index + 1)
         holds = truth_of(item)

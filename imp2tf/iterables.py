@@ -12,7 +12,6 @@ from imp2tf.iteration import (
 from imp2tf.loops import run_for
 from imp2tf.region import NO_STATE, State
 from imp2tf.user_iterators import user_cursor
-from imp2tf.values import SKIP, Union
 
 
 def cursor(value: Any) -> Cursor:
@@ -26,9 +25,7 @@ def known_items(value: Any, what: str) -> list[Any]:
     items = drained(user if user is not None else value)
     if items is None:
         return fall_back(NeedsValue, f"{what} of a run-time length")
-    if any(isinstance(item, Union) and any(one is SKIP for one in item.alternatives) for item in items):
-        return fall_back(NeedsValue, f"{what} of items chosen at run time")
-    return [item for item in items if item is not SKIP]
+    return items
 
 
 def each(value: Any, visit: Any, state: State = NO_STATE) -> None:
