@@ -5,7 +5,7 @@ assertion, a print before a loop may come after one in it. `order_effects` chain
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -16,38 +16,59 @@ from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, read_draws
 from imp2tf.session import Session, current, suspended
 from imp2tf.tf_compat import add_control_input
-from imp2tf.values import Growable, Union
+from imp2tf.values import Deferred, Growable, PyNumber, Union
 
-__all__ = ["commits", "has_effects_so_far", "host_call", "order_effects", "stop_run"]
+__all__ = ["commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_result", "order_effects", "stop_run"]
 
 QUIET_STATEFUL = frozenset({"VarHandleOp", "ReadVariableOp", "Placeholder", "StatelessIf", "StatelessWhile", "StatelessCase"}) | RANDOM_OPS
 HOST_OPS = frozenset({"EagerPyFunc", "PyFunc", "Assert", "PrintV2"})
+READS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})  # effects on them may hide in opaque calls
 CALLS = frozenset({"If", "While", "Case", "StatefulPartitionedCall"})
 
 
-def host_call(function: Callable[..., None], *values: Any) -> tf.Operation:
+def host_call(function: Callable[..., object], *values: Any) -> None:
     """Call `function` with the run-time values of `values` each time the graph passes here; what it raises ends the run."""
+
+    def silent(*found: Any) -> None:
+        function(*found)
+
+    _call_at_run_time(silent, values, [])
+
+
+def host_result(function: Callable[..., Any], *values: Any) -> Deferred:
+    """As `host_call`; what `function` returns is kept by the run, and a number of the graph stands for it."""
+    run = current().run
+
+    def kept(*found: Any) -> int:
+        return run.keep(function(*found))
+
+    (handle,) = _call_at_run_time(kept, values, [tf.int64])
+    handle.set_shape([])
+    return Deferred(run.kept, [PyNumber("int", handle)])
+
+
+def _call_at_run_time(function: Callable[..., Any], values: Sequence[Any], returns: list[tf.DType]) -> Sequence[tf.Tensor]:
     session = current()
     recorder = Recorder(session)
     recipes = [recorder.add(value) for value in values]
     run, frames = session.run, user_frames()
 
-    def call(*tensors: tf.Tensor) -> None:
+    def call(*tensors: tf.Tensor) -> Any:
         run.count_host_call()
         build = Build(tensors, run.args)
         with suspended(), run.stopping(frames):
-            function(*[recipe(build) for recipe in recipes])
+            return function(*[recipe(build) for recipe in recipes])
 
     session.python_calls.append(("Python is called", innermost(frames)))
-    session.kept.append(call)
-    return _python_op(session, call, recorder.tensors)
+    return _python_op(session, call, recorder.tensors, returns).outputs
 
 
-def _python_op(session: Session, call: Callable[..., None], tensors: list[tf.Tensor]) -> tf.Operation:
+def _python_op(session: Session, call: Callable[..., Any], tensors: list[tf.Tensor], returns: list[tf.DType]) -> tf.Operation:
     before = tf.compat.v1.get_default_graph()
-    tf.py_function(call, tensors, [])
+    tf.py_function(call, tensors, returns)
     op = before.get_operations()[-1]
     session.host_ops.add((id(before), op.name))
+    session.kept.append(call)
     return op
 
 
@@ -67,8 +88,12 @@ def stop_run(error: Callable[..., BaseException], *values: Any) -> None:
         raise StopRun
 
     session.counts["stops"] += 1
-    session.kept.append(call)
-    _python_op(session, call, recorder.tensors)
+    _python_op(session, call, recorder.tensors, [])
+
+
+def has_pending_writes(session: Session) -> bool:
+    """Whether the trace has written something that others could see once it is committed."""
+    return any(not session.is_born(place.owner) and not _is_unchanged(session, place, value) for place, value in session.store.items())
 
 
 def commits(session: Session, recorder: Recorder) -> list[tuple[Recipe, Recipe]]:
@@ -132,7 +157,7 @@ def order_effects(session: Session, graph: Any) -> bool:
         return False
     last = None
     for op in operations:
-        if _has_effect(op):
+        if _has_effect(op) or (session.opaque and op.type in READS):
             if last is not None:
                 add_control_input(op, last)
             last = op

@@ -55,6 +55,10 @@ class Place:
         old = self.read()
         return lambda: self.write(old)
 
+    def written(self) -> Callable[[], Any]:
+        """A function that gives what has been written here by then, as a value that `write` takes."""
+        return self.read
+
     def on(self, owner: Any) -> Place:
         """The same place of another owner."""
         return type(self)(owner, self.key)
@@ -185,3 +189,7 @@ class Tail(Place):
     def saved(self) -> Callable[[], None]:
         length = len(self.owner)
         return lambda: operator.delitem(self.owner, slice(length, None))
+
+    def written(self) -> Callable[[], Any]:
+        length = len(self.owner)
+        return lambda: self.owner[length:]

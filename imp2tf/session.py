@@ -132,6 +132,8 @@ class Session:
         self.host_ops: set[tuple[int, str]] = set()
         self.junctions: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         self.seeded = relaxations.seeded or global_seed() is not None  # random numbers come from eager's stream
+        self.opaque: str | None = None  # a call that may have changed any Python state
+        self.has_read_data = False
         self.draws: dict[int, list[Any]] = {}
         self.region_ops: set[Any] = set()
         self.scopes: list[Any] = []

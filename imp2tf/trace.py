@@ -27,7 +27,7 @@ from imp2tf.errors import (
     fall_back,
     user_location,
 )
-from imp2tf.exceptions import TRACE_BOUNDARIES, Frame, ProgramRaise, StopRun, located, raise_from_user_code
+from imp2tf.exceptions import TRACE_BOUNDARIES, Frame, ProgramRaise, StopRun, located, raise_from_user_code, without_own_frames
 from imp2tf.growable import GrowableList, element_at, growable_length, pushed
 from imp2tf.guards import compile_guards
 from imp2tf.heap import Fetch, contents, guard_distinct, lift
@@ -45,7 +45,7 @@ from imp2tf.taped import Taped
 from imp2tf.tf_compat import build_while, call_concrete, captures_of, in_eager_mode, is_stateful_op, tape_may_record
 from imp2tf.values import Growable
 
-__all__ = ["AlwaysRaises", "Graph", "Run", "refused_by_xla", "trace_call"]
+__all__ = ["WITHOUT_EFFECT", "AlwaysRaises", "Graph", "Rehearsal", "Run", "nodes_of", "refused_by_xla", "trace_call"]
 
 
 class Run:
@@ -59,6 +59,7 @@ class Run:
         self.args: Sequence[Any] = ()
         self.error: BaseException | None = None
         self.commit: list[tuple[Any, Any]] = []
+        self.results: list[Any] = []
         self.count_host_call: Callable[[], object] = lambda: None
         self.lock = threading.RLock()
 
@@ -70,8 +71,18 @@ class Run:
         except BaseException as error:
             if self.embedded:
                 raise
-            self.error = located(error, frames)
+            inside = without_own_frames(error.__traceback__)
+            self.error = located(error, frames).with_traceback(inside)
             raise StopRun from None
+
+    def keep(self, result: Any) -> int:
+        """Keep what a host call returned until the run has ended; its number."""
+        self.results.append(result)
+        return len(self.results) - 1
+
+    def kept(self, number: int) -> Any:
+        """What a host call returned."""
+        return self.results[number]
 
     call = staticmethod(calls.call)
 
@@ -133,6 +144,19 @@ class AlwaysRaises(BaseException):
     """The program raises for certain, whatever the tensors are: there is nothing to put in a graph."""
 
 
+Writes = Sequence[tuple[Place, Any]]
+Commit = Callable[[Writes], object]
+
+
+@dataclasses.dataclass
+class Rehearsal:
+    """What a run that wrote nothing would have returned or raised, and written."""
+
+    result: Any = None
+    error: Exception | None = None
+    writes: list[tuple[Place, Any]] = dataclasses.field(default_factory=list)
+
+
 @dataclasses.dataclass
 class Graph:
     """A traced function, ready to run."""
@@ -153,26 +177,39 @@ class Graph:
     @property
     def has_effects(self) -> bool:
         """Whether a run that failed may have changed something; not cheap."""
-        return bool(self.python_calls) or _has_effects(self.concrete.graph.as_graph_def())
+        nodes = nodes_of(self.concrete)
+        return bool(self.python_calls) or any(is_stateful_op(node.op) and node.op not in WITHOUT_EFFECT for node in nodes)
 
     def __call__(self, args: Sequence[Any]) -> Any:
         """Run on the bound arguments of a call: inputs, run, commit."""
+        return self._call(args, commit=_commit)
+
+    def rehearse(self, args: Sequence[Any]) -> Rehearsal:
+        """Run, but write nothing to the Python heap."""
+        rehearsal = Rehearsal()
+        try:
+            rehearsal.result = self._call(args, commit=rehearsal.writes.extend)
+        except Exception as error:
+            rehearsal.error = error
+        return rehearsal
+
+    def _call(self, args: Sequence[Any], commit: Commit) -> Any:
         captured = [one.at(args) if isinstance(one, Fetch) else one for one in self.captures]
         if not self.calls_python:
-            return self._ran(captured, args)
+            return self._ran(captured, args, commit)
         with self.run.lock:
-            self.run.args, self.run.error, self.run.commit = args, None, []
-            return self._ran(captured, args)
+            self.run.args, self.run.error, self.run.commit, self.run.results = args, None, [], []
+            return self._ran(captured, args, commit)
 
-    def _ran(self, captured: Sequence[Any], args: Sequence[Any]) -> Any:
+    def _ran(self, captured: Sequence[Any], args: Sequence[Any], commit: Commit) -> Any:
         """What is raised after a failed run is raised outside of its handler: TensorFlow's error is no part of the program."""
         try:
             outputs = self._outputs(captured)
         except tf.errors.OpError as error:
             failure = error
         else:
-            return self._finish(outputs, args)
-        return self._stopped(failure)
+            return self._finish(outputs, args, commit)
+        return self._stopped(failure, commit)
 
     def _outputs(self, captured: list[Any]) -> list[tf.Tensor]:
         try:
@@ -181,14 +218,14 @@ class Graph:
             failure = GraphRefused(str(error))
         raise Fallback(failure)
 
-    def _stopped(self, error: tf.errors.OpError) -> NoReturn:
+    def _stopped(self, error: tf.errors.OpError, commit: Commit) -> NoReturn:
         """The run ended early: by the program's own exception, or by an operation that failed."""
         stored, self.run.error = self.run.error, None
         if stored is None:
             raise self._refused(error)
         if isinstance(stored, GraphRefused):
             raise Fallback(stored)
-        _commit(self.run.commit)
+        commit(self.run.commit)
         raise_from_user_code(stored)
 
     def _refused(self, error: tf.errors.OpError) -> BaseException:
@@ -198,15 +235,15 @@ class Graph:
         reason = NeedsValue("a Python int left the range of 64 bits")
         return reason if self.has_effects else Fallback(reason)
 
-    def _finish(self, outputs: list[tf.Tensor], args: Sequence[Any]) -> Any:
+    def _finish(self, outputs: list[tf.Tensor], args: Sequence[Any], commit: Commit) -> Any:
         build = Build(outputs, args)
         result = self.result(build)
         if self.writes:
-            _commit([(place(build), value(build)) for place, value in self.writes])
+            commit([(place(build), value(build)) for place, value in self.writes])
         return result
 
 
-def _commit(writes: Sequence[tuple[Place, Any]]) -> None:
+def _commit(writes: Writes) -> None:
     """Write the results of a run to the heap: all of them, or none if the user interrupts."""
     undo: list[Callable[[], None]] = []
     try:
@@ -299,11 +336,9 @@ WITHOUT_EFFECT = frozenset({
 }) | RANDOM_OPS
 
 
-def _has_effects(graph_def: Any) -> bool:
-    return any(is_stateful_op(node.op) and node.op not in WITHOUT_EFFECT for node in _nodes(graph_def))
-
-
-def _nodes(graph_def: Any) -> list[Any]:
+def nodes_of(concrete: Any) -> list[Any]:
+    """The definitions of all operations of a graph and of the functions it calls."""
+    graph_def = concrete.graph.as_graph_def()
     return [*graph_def.node, *(node for function in graph_def.library.function for node in function.node_def)]
 
 
@@ -311,6 +346,6 @@ def refused_by_xla(graph: Graph) -> str | None:
     """Why a graph must not be compiled with XLA: it has no Python, and passes failed assertions silently."""
     if graph.calls_python:
         return "XLA cannot call Python, which the graph does"
-    if any(node.op == "Assert" for node in _nodes(graph.concrete.graph.as_graph_def())):
+    if any(node.op == "Assert" for node in nodes_of(graph.concrete)):
         return "XLA does not check assertions"
     return None
