@@ -10,7 +10,6 @@ from imp2tf.converters import (
     assignment,
     binary,
     boolean,
-    builtins_,
     calls_,
     compare,
     comprehensions,
@@ -18,14 +17,18 @@ from imp2tf.converters import (
     formatting,
     functions,
     if_,
+    introspection,
+    iteration_builtins,
     jumps,
     literals,
     match_,
     math_,
     names,
+    number_builtins,
     print_,
     raise_,
     random_,
+    reductions,
     subscripts,
     tapes,
     tf_control_flow,
@@ -73,4 +76,15 @@ CONVERTERS = (
 
 register_converters(CONVERTERS)
 
-__all__ = ["CONVERTERS", "builtins_", "math_", "print_", "random_", "tapes", "tf_control_flow"]
+__all__ = [
+    "CONVERTERS",
+    "introspection",
+    "iteration_builtins",
+    "math_",
+    "number_builtins",
+    "print_",
+    "random_",
+    "reductions",
+    "tapes",
+    "tf_control_flow",
+]

@@ -20,9 +20,9 @@ from imp2tf.alternatives import over
 from imp2tf.containers import ContainerMethod, container_method
 from imp2tf.errors import ForeignCall, NeedsValue, SeveralKinds, UnsupportedSyntax, fall_back
 from imp2tf.heap import is_drop_in, is_user_function
-from imp2tf.places import Member
 from imp2tf.purity import has_plain_new
 from imp2tf.session import Session, active, current
+from imp2tf.sources import Member
 from imp2tf.values import Deferred, Sentinel, Union
 
 __all__ = ["Activation", "call", "converted_of", "invoke", "replace_call"]

@@ -15,8 +15,9 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.errors import is_library_file
-from imp2tf.places import AllDistinct, Argument, Both, Contents, Item, Keys, Length, Member, Pinned, Place, Source, Tail
+from imp2tf.places import Contents, Place, Tail
 from imp2tf.session import NOT_STORED, Session, current
+from imp2tf.sources import AllDistinct, Argument, Both, Item, Keys, Length, Member, Pinned, Source
 from imp2tf.tf_compat import EagerTensor, capture_at_call_time
 from imp2tf.values import NUMBER_DTYPES, PyNumber
 

@@ -24,7 +24,7 @@ from imp2tf.values import SKIP, Deferred, Growable, PyNumber, Union, is_runtime
 
 __all__ = [
     "Cursor", "EnumerateCursor", "GeneratorValue", "IteratorCursor", "MapCursor", "RunRange", "StaticCursor", "StaticIterator",
-    "ZipCursor", "cursor_of", "drained", "reversed_cursor",
+    "ZipCursor", "certain", "cursor_of", "drained", "reversed_cursor",
 ]
 
 Truth = Any
@@ -45,7 +45,7 @@ class Cursor:
         raise NotImplementedError
 
     def known_items(self) -> list[Any] | None:
-        """All items if their number is known while tracing, else None. Uses the cursor up."""
+        """All items, without those left out, if their number is known while tracing, else None. Uses the cursor up."""
         return None
 
     def __iter__(self) -> Iterator[Any]:
@@ -256,11 +256,21 @@ class ZipCursor(Cursor):
         return _all([cursor.has_next for cursor in self.cursors])
 
     def next(self) -> Any:
-        return tuple(cursor.next() for cursor in self.cursors)
+        items = tuple(certain(cursor.next()) for cursor in self.cursors)
+        if any(item is SKIP for item in items):
+            fall_back(NeedsValue, "zip() of items that a condition leaves out")
+        return items
 
     def known_items(self) -> list[Any] | None:
         columns = [cursor.known_items() for cursor in self.cursors]
         return None if any(column is None for column in columns) else list(zip(*columns, strict=False))
+
+
+def certain(item: Any) -> Any:
+    """An item of a cursor, or SKIP; falls back where only the run knows which of the two."""
+    if isinstance(item, Union) and any(one is SKIP for one in item.alternatives):
+        fall_back(NeedsValue, "which items a condition leaves out is known only when the graph runs")
+    return item
 
 
 def _all(tests: list[Callable[[], Truth]]) -> Truth:
@@ -287,9 +297,12 @@ class EnumerateCursor(Cursor):
         return self.cursor.has_next()
 
     def next(self) -> Any:
+        item = certain(self.cursor.next())
+        if item is SKIP:
+            return SKIP
         number = self.number.value
         self.number.value = number + 1
-        return number, self.cursor.next()
+        return number, item
 
     def known_items(self) -> list[Any] | None:
         items = self.cursor.known_items()
@@ -308,12 +321,15 @@ class MapCursor(Cursor):
         return self.cursor.has_next()
 
     def next(self) -> Any:
-        item = self.cursor.next()
+        item = certain(self.cursor.next())
         return item if item is SKIP else self.function(item)
 
     def known_items(self) -> list[Any] | None:
         items = self.cursor.known_items()
-        return None if items is None else [item if item is SKIP else self.function(item) for item in items]
+        if items is None:
+            return None
+        found = [certain(self.function(item)) for item in items]
+        return [item for item in found if item is not SKIP]
 
 
 class DatasetCursor(Cursor):

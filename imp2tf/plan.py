@@ -15,10 +15,10 @@ import tensorflow as tf
 from imp2tf.errors import LostValue, fall_back
 from imp2tf.growable import GrowableList
 from imp2tf.heap import contents, is_container
-from imp2tf.places import Source
 from imp2tf.rewrite import SHARED
 from imp2tf.session import Session, resumed
 from imp2tf.snapshots import is_record
+from imp2tf.sources import Source
 from imp2tf.specs import Dense, Number
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import DEAD, LOST, NUMBER_TYPES, UNBOUND, Deferred, Growable, PyNumber, Sentinel, Union, is_runtime

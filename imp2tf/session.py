@@ -18,7 +18,8 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.errors import Contents, Location, fall_back
-from imp2tf.places import Attribute, Pinned, Place, PlacePart, Source
+from imp2tf.places import Attribute, Place
+from imp2tf.sources import Pinned, PlacePart, Source
 from imp2tf.tf_compat import global_seed
 from imp2tf.values import Sentinel
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import inspect
+import logging
 import re
 import sys
 import threading
@@ -34,11 +35,12 @@ from imp2tf.join import join
 from imp2tf.junctions import junctions_of, results_vary
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
-from imp2tf.places import Argument, Place
+from imp2tf.places import Place
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, draw_eagerly
 from imp2tf.region import scope
-from imp2tf.session import Guard, Relaxations, Session, resumed
+from imp2tf.session import Guard, Relaxations, Session, active, resumed
+from imp2tf.sources import Argument
 from imp2tf.taped import Taped
 from imp2tf.tf_compat import build_while, call_concrete, captures_of, in_eager_mode, is_stateful_op, tape_may_record
 from imp2tf.values import Growable
@@ -115,6 +117,16 @@ def _refuse_variable(make: Callable[..., Any], **kwargs: Any) -> Any:
         with tf.init_scope():
             return tf.Variable(**{name: kwargs[name] for name in VARIABLE_ARGUMENTS if name in kwargs})
     return fall_back(VariableCreated, "a tf.Variable is created")
+
+
+class _QuietWhileTracing(logging.Filter):
+    """What TensorFlow logs while a trace of this thread tries something out is not for the user."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return active() is None
+
+
+tf.get_logger().addFilter(_QuietWhileTracing())
 
 
 class AlwaysRaises(BaseException):

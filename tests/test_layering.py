@@ -17,13 +17,13 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "reading programs",
         ("source", "source_file", "mangling", "quote", "analysis", "analysis.*", "rewrite", "targets", "conversion"),
     ),
-    ("values and the heap", ("values", "places", "session", "heap")),
+    ("values and the heap", ("values", "places", "sources", "session", "heap")),
     ("the lattice", ("snapshots", "specs", "growable", "join")),
     ("regions of the graph", ("plan", "effects", "exceptions", "random_ops", "connectivity", "junctions", "region", "exits")),
     (
         "what operators share",
         (
-            "alternatives", "arithmetic", "attributes", "calls", "containers", "foreign", "iteration", "loops",
+            "alternatives", "arithmetic", "attributes", "calls", "containers", "foreign", "iterables", "iteration", "loops",
             "operations", "picking", "try_state", "user_iterators",
         ),
     ),

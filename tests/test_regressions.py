@@ -1,6 +1,7 @@
 """Faults that were found once: each program here was answered wrongly, crashed, or fell back by an internal error."""
 from __future__ import annotations
 
+import pytest
 import tensorflow as tf
 
 import imp2tf
@@ -92,3 +93,38 @@ def test_iterators_of_iter_are_iterated_and_used_up() -> None:
             return total, t, list(it), a + b, sum(iter([t, t])), list(iter(v))
         return f, [((tf.constant([1.0, 2.0]),), {})]
     check(make, graph=True)
+
+
+def test_enumerate_and_zip_do_not_see_what_filter_left_out() -> None:
+    def make():
+        def f(numbers, x):
+            found = []
+            for i, n in enumerate(filter(lambda z: z > 1, numbers)):
+                found.append((i, n))
+            pairs = list(zip(filter(None, numbers), numbers))
+            counted = list(enumerate(n for n in numbers if n > 1))
+            return found, pairs, counted, list(map(lambda a: a + x, filter(None, numbers)))
+        return f, [(([0, 2, 1, 3], tf.constant(1.0)), {})]
+    check(make)
+
+
+def test_tensors_without_an_attribute_say_so_as_in_eager() -> None:
+    def make():
+        def f(x):
+            if x > 0:
+                return x.count
+            return x.T
+        return f, [((tf.constant(value),), {}) for value in (1.0, -1.0)]
+    check(make)
+
+
+def test_equal_code_in_two_files_keeps_its_own_lines(tmp_path) -> None:
+    text = "def f(x):\n    if x > 0:\n        raise ValueError('positive')\n    return x\n"
+    files = [tmp_path / "one.py", tmp_path / "two.py"]
+    for file in files:
+        file.write_text(text)
+        names = {}
+        exec(compile(text, str(file), "exec"), names)
+        with pytest.raises(ValueError, match="positive") as caught:
+            imp2tf.convert(names["f"], profile_runs=0)(tf.constant(1.0))
+        assert str(file) in {str(entry.path) for entry in caught.traceback}
