@@ -11,7 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, RecompileLimit, Recompiled, XlaRefused
+from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, Recompiled, RecompileLimit, XlaRefused
 from imp2tf.guards import Miss, find_misses, relax
 from imp2tf.input_signature import InputSignature
 from imp2tf.logs import log
@@ -78,9 +78,9 @@ class Dispatcher:
         self.misses: list[str] = []
         self.jit_compile = self.options.jit_compile
 
-    def _count(self, what: str) -> int:
+    def _count(self, what: str, by: int = 1) -> int:
         with self.counting:
-            self.counts[what] += 1
+            self.counts[what] += by
             return self.counts[what]
 
     # -------------------------------------------------------------------------------------- calls
