@@ -10,7 +10,6 @@ from imp2tf.converters import (
     assignment,
     binary,
     boolean,
-    builtins_,
     calls_,
     compare,
     comprehensions,
@@ -18,14 +17,18 @@ from imp2tf.converters import (
     formatting,
     functions,
     if_,
+    introspection,
+    iteration_builtins,
     jumps,
     literals,
     match_,
     math_,
     names,
+    number_builtins,
     print_,
     raise_,
     random_,
+    reductions,
     subscripts,
     tapes,
     tensor_arrays,
@@ -74,4 +77,16 @@ CONVERTERS = (
 
 register_converters(CONVERTERS)
 
-__all__ = ["CONVERTERS", "builtins_", "math_", "print_", "random_", "tapes", "tensor_arrays", "tf_control_flow"]
+__all__ = [
+    "CONVERTERS",
+    "introspection",
+    "iteration_builtins",
+    "math_",
+    "number_builtins",
+    "print_",
+    "random_",
+    "reductions",
+    "tapes",
+    "tensor_arrays",
+    "tf_control_flow",
+]

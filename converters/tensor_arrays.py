@@ -37,7 +37,7 @@ from imp2tf.array_items import (
 )
 from imp2tf.arrays import CLEARED, UNWRITTEN, WRITTEN, Dims, Elements, Settings, TracedArray, dims_of
 from imp2tf.calls import callback, replace_call
-from imp2tf.effects import changed_something
+from imp2tf.effects import has_effects_so_far
 from imp2tf.errors import ForeignCall, GraphRefused, NeedsValue, fall_back
 from imp2tf.foreign import call_foreign, lowered
 from imp2tf.refusals import Place, eager_error, either, equal, exceeds, not_equal, outside, refuse
@@ -141,7 +141,7 @@ def whole(array: TracedArray, asked: str) -> tf.Tensor:
     elements = array._elements
     if not isinstance(elements, Union) or is_blank(array) is False:
         return _whole(array, asked)
-    if not changed_something(current()):
+    if not has_effects_so_far(current()):
         _settle_blank(array, elements, asked)
         return _whole(array, asked)
 

@@ -60,7 +60,7 @@ class Withs(Converter, lowers=(gast.With,)):
 @operator
 def with_(manager: Any, target: Callable[[Any], None] | None, body: Block, state: State) -> None:
     """Run a with statement."""
-    if is_user_function(getattr(type(manager), "__enter__", None)):
+    if is_user_function(getattr(type(manager), "__enter__", None)) or isinstance(manager, contextlib.suppress):
         _user_manager(manager, target, body, state)
     elif is_tensorflow(type(manager)) or isinstance(manager, (contextlib.nullcontext, contextlib._GeneratorContextManager)):
         _library_manager(manager, target, body, state)
@@ -80,7 +80,7 @@ def _library_manager(manager: Any, target: Callable[[Any], None] | None, body: B
 
 def _user_manager(manager: Any, target: Callable[[Any], None] | None, body: Block, state: State) -> None:
     cls, session = type(manager), current()
-    entered = call(cls.__enter__, manager)
+    entered = None if isinstance(manager, contextlib.suppress) else call(cls.__enter__, manager)
     session.trying += 1
     try:
         if target is not None:
@@ -102,13 +102,16 @@ def _user_manager(manager: Any, target: Callable[[Any], None] | None, body: Bloc
 
 
 def _leave(manager: Any) -> None:
-    call(type(manager).__exit__, manager, None, None, None)
+    if not isinstance(manager, contextlib.suppress):
+        call(type(manager).__exit__, manager, None, None, None)
 
 
 def _told(manager: Any, error: Any) -> Any:
     """What ``__exit__`` answers to an exception."""
     if isinstance(error, Union):
         return over(error, lambda one: _told(manager, one))
+    if isinstance(manager, contextlib.suppress):
+        return isinstance(error, manager._exceptions)  # type: ignore[attr-defined]
     return call(type(manager).__exit__, manager, type(error), error, None)
 
 

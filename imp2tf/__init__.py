@@ -9,7 +9,10 @@
 The plain function is the specification: a converted one returns, prints, mutates, raises and differentiates exactly as it does.
 """
 from imp2tf.api import ConvertedFunction, convert, explain
+from imp2tf.disabled import disable
 from imp2tf.errors import ConversionError, DivergenceError
+from imp2tf.stance import set_stance
 
 __version__ = "0.1.0"
-__all__ = ["ConversionError", "ConvertedFunction", "DivergenceError", "convert", "explain"]
+__all__ = ["ConversionError", "ConvertedFunction", "DivergenceError", "convert", "disable", "explain",
+           "set_stance"]

@@ -24,6 +24,7 @@ from imp2tf.options import Options
 from imp2tf.parameters import name_of
 from imp2tf.report import Report
 from imp2tf.session import active
+from imp2tf.stance import stance
 from imp2tf.tf_compat import in_eager_mode
 
 __all__ = ["BoundFunction", "ConvertedFunction", "convert", "explain"]
@@ -71,6 +72,8 @@ class ConvertedFunction(Generic[P, R]):
     @tf.autograph.experimental.do_not_convert
     def _in_graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call while somebody else builds a graph."""
+        if stance() == "force_eager":
+            return self._function(*args, **kwargs)
         try:
             return call_in_graph(self._function, args, kwargs)
         except Fallback as fallback:

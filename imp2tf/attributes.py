@@ -18,7 +18,7 @@ from imp2tf.foreign import method_of_deferred
 from imp2tf.heap import is_container, is_user_function, view
 from imp2tf.places import Attribute
 from imp2tf.session import active, current
-from imp2tf.tf_compat import is_symbolic_tensor
+from imp2tf.tf_compat import EagerTensor, is_symbolic_tensor
 from imp2tf.values import LOST, UNBOUND, Deferred, PyNumber, Union
 
 __all__ = ["delete_attribute", "get_attribute", "has_attribute", "set_attribute"]
@@ -91,7 +91,19 @@ def _of_tensor(owner: tf.Tensor, name: str, default: Any) -> Any:
         fall_back(NeedsValue, "the class of a tensor")
     if name in ("op", "graph", "name", "device", "ref", "cpu", "gpu", "backing_device") and is_symbolic_tensor(owner):
         fall_back(NeedsValue, f".{name} of a tensor")
+    if default is MISSING and not hasattr(owner, name):
+        raise_error(_missing_in_tensor(owner, name))
     return _plain(owner, name, default)
+
+
+def _missing_in_tensor(owner: tf.Tensor, name: str) -> AttributeError:
+    """What eager says of an attribute that tensors do not have: a tensor of the graph gives itself another class."""
+    try:
+        getattr(owner, name)
+    except AttributeError as error:
+        text = str(error).replace("'SymbolicTensor'", f"'{EagerTensor.__module__}.EagerTensor'")
+        return AttributeError(text.replace("SymbolicTensor", "EagerTensor"), name=name)
+    raise AssertionError(f"tensors have {name}")
 
 
 def _has_own_fields(owner: Any) -> bool:
@@ -112,6 +124,10 @@ def _class_attribute(cls: type, name: str) -> tuple[type, Any] | None:
     for base in cls.__mro__:
         if name in base.__dict__:
             return base, base.__dict__[name]
+        if active() is not None and not _is_library_object(base):
+            value = view(Attribute(base, name))  # absent now, but it may be set in this call, or before the next
+            if value is not UNBOUND:
+                return base, value
     return None
 
 
@@ -134,9 +150,15 @@ def _of_object(owner: Any, name: str, default: Any) -> Any:
             return _cached_property(owner, name, found[1])
         if _is_foreign_descriptor(found[1]):
             return _plain(owner, name, default)
-    value = _instance_value(owner, name)
-    if value is not UNBOUND:
-        return value
+    value = view(Attribute(owner, name))
+    if isinstance(value, Union) and any(one is UNBOUND for one in value.alternatives):
+        return over(value, lambda one: _not_in_instance(owner, name, default, found) if one is UNBOUND else one)
+    return _not_in_instance(owner, name, default, found) if value is UNBOUND else value
+
+
+def _not_in_instance(owner: Any, name: str, default: Any, found: tuple[type, Any] | None) -> Any:
+    """The attribute of an object that does not hold it itself."""
+    cls = type(owner)
     if found is not None and not isinstance(found[1], types.MemberDescriptorType):
         return _bound(owner, cls, found[0], name)
     return _missing(owner, cls, name, default)

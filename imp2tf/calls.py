@@ -18,11 +18,13 @@ import tensorflow as tf
 from imp2tf import conversion, foreign
 from imp2tf.alternatives import over
 from imp2tf.containers import ContainerMethod, container_method
+from imp2tf.disabled import is_disabled
 from imp2tf.errors import ForeignCall, NeedsValue, SeveralKinds, UnsupportedSyntax, fall_back
 from imp2tf.heap import is_drop_in, is_user_function
-from imp2tf.places import Member
+from imp2tf.opaque import call_opaque
 from imp2tf.purity import has_plain_new
 from imp2tf.session import Session, active, current
+from imp2tf.sources import Member
 from imp2tf.values import Deferred, Sentinel, Union
 
 __all__ = ["Activation", "call", "converted_of", "invoke", "replace_call"]
@@ -81,13 +83,15 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _call_object(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if is_disabled(function):
+        return call_opaque(function, args, kwargs)
     if is_drop_in(function):
         return call(function.__imp2tf_function__, *args, **kwargs)
     if isinstance(function, functools.partial):
         return call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
     if isinstance(function, types.MethodType) and type(function.__self__).__module__.startswith("imp2tf."):
         return function(*args, **kwargs)  # an object of the trace that stands for one of Python's
-    if isinstance(function, types.MethodType) and (is_drop_in(function.__func__) or not _is_library_method(function)):
+    if isinstance(function, types.MethodType) and not _is_library_method(function):
         return call(function.__func__, function.__self__, *args, **kwargs)
     if isinstance(function, types.FunctionType) and (is_converted(function) or is_user_function(function)):
         return invoke(function, args, kwargs)
@@ -101,7 +105,7 @@ def _call_object(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 def _is_library_method(method: types.MethodType) -> bool:
     function = method.__func__
-    return not (isinstance(function, types.FunctionType) and (is_user_function(function) or is_converted(function)))
+    return not (is_user_function(function) or is_converted(function) or is_drop_in(function) or is_disabled(function))
 
 
 def _call_library(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -19,6 +19,7 @@ from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.growable import GrowableList, element_at, empty_growable, growable_length, popped, pushed, replaced
 from imp2tf.heap import contents, is_container, is_unread, length, set_contents
 from imp2tf.join import describe, join, join_all
+from imp2tf.picking import item_at
 from imp2tf.places import Contents, Tail
 from imp2tf.region import select, stop_if
 from imp2tf.session import NOT_STORED, current
@@ -157,24 +158,7 @@ def _item_at(items: list[Any], key: Any, message: str) -> Any:
     if isinstance(key, Deferred):
         fall_back(NeedsValue, "an index that is known after the run")
     position = _checked_position(key, len(items), message)
-    stacked = _as_one_tensor(items)
-    if stacked is not None:
-        return tf.gather(stacked, position)
-
-    def at(index: int) -> Any:
-        if index == len(items) - 1:
-            return items[index]
-        return select(tf.equal(position, index), lambda: items[index], lambda: at(index + 1))
-
-    return at(0) if items else raise_error(IndexError(message))
-
-
-def _as_one_tensor(items: list[Any]) -> tf.Tensor | None:
-    """Many tensors of one dtype and shape as one, to be indexed at run time."""
-    if len(items) < 4 or not all(isinstance(item, tf.Tensor) for item in items):
-        return None
-    same = all(item.dtype == items[0].dtype and item.shape == items[0].shape for item in items)
-    return tf.stack(items) if same and items[0].shape.is_fully_defined() else None
+    return item_at(items, position) if items else raise_error(IndexError(message))
 
 
 def _growable_item(found: Growable, key: Any) -> Any:

@@ -21,7 +21,7 @@ __all__ = ["ConvertedCode", "convert_code", "convert_function", "register_conver
 EXTRA = ("rt", "rt_cells", "rt_globals", "rt_code")
 
 _converters: list[type[Converter]] = []
-_codes: dict[types.CodeType, ConvertedCode] = {}
+_codes: dict[tuple[types.CodeType, str], ConvertedCode] = {}  # code of equal text in two files is equal, but has other lines
 _functions: weakref.WeakKeyDictionary[types.FunctionType, types.FunctionType] = weakref.WeakKeyDictionary()
 _lock = threading.RLock()
 
@@ -61,9 +61,10 @@ def convert_function(function: types.FunctionType) -> types.FunctionType:
 def convert_code(function: types.FunctionType) -> ConvertedCode:
     """Rewrite and compile the code of a function."""
     with _lock:
-        if function.__code__ not in _codes:
-            _codes[function.__code__] = _convert(function)
-        return _codes[function.__code__]
+        key = function.__code__, function.__code__.co_filename
+        if key not in _codes:
+            _codes[key] = _convert(function)
+        return _codes[key]
 
 
 def _convert(function: types.FunctionType) -> ConvertedCode:

@@ -11,14 +11,16 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, RecompileLimit, XlaRefused
+from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, Recompiled, RecompileLimit, XlaRefused
 from imp2tf.guards import Miss, find_misses, relax
 from imp2tf.input_signature import InputSignature
 from imp2tf.logs import log
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
 from imp2tf.session import Relaxations
+from imp2tf.stance import stance
 from imp2tf.trace import AlwaysRaises, Graph, OperationFailed, refused_by_xla, trace_call
+from imp2tf.verify import unverifiable, verified
 
 __all__ = ["Dispatcher", "FallbackRecord"]
 
@@ -76,27 +78,20 @@ class Dispatcher:
         self.misses: list[str] = []
         self.jit_compile = self.options.jit_compile
 
-    def _count(self, what: str) -> int:
+    def _count(self, what: str, by: int = 1) -> int:
         with self.counting:
-            self.counts[what] += 1
+            self.counts[what] += by
             return self.counts[what]
 
     # -------------------------------------------------------------------------------------- calls
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function."""
-        calls = self._count("calls")
-        if self.parameters.are_stale():
-            self.parameters = Parameters(self.function)
-        try:
-            values = self.parameters.bind(args, kwargs)
-        except TypeError:
-            values = None
-        if values is None:
-            return self._plain(args, kwargs)  # Python itself says what is wrong with the arguments
-        if self.signature is not None:
+        profiled = self._count("calls") <= self.profile_runs and stance() != "verify"
+        values = self._bound(args, kwargs)
+        if values is not None and self.signature is not None:
             values = self.signature.conform(values)
             args, kwargs = self.parameters.unbind(values)
-        if calls <= self.profile_runs:
+        if values is None or profiled or stance() == "force_eager":
             return self._plain(args, kwargs)
         if self.settled is not None:
             return self._python(args, kwargs, self.settled)
@@ -105,8 +100,17 @@ class Dispatcher:
         if graph is None:
             graph, failure = self._new_graph(values)
         if graph is not None:
-            return self._run(graph, values, args, kwargs)
+            return (self._verified if stance() == "verify" else self._run)(graph, values, args, kwargs)
         return self._fall_back(failure, args, kwargs) if failure is not None else self._plain(args, kwargs)
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any] | None:
+        """The arguments, one for each parameter; None where Python itself is to say what is wrong with them."""
+        if self.parameters.are_stale():
+            self.parameters = Parameters(self.function)
+        try:
+            return self.parameters.bind(args, kwargs)
+        except TypeError:
+            return None
 
     def _graph_that_holds(self, values: Sequence[Any]) -> Graph | None:
         for graph in self.graphs:
@@ -150,6 +154,19 @@ class Dispatcher:
             return self._fall_back(failure, args, kwargs)
         return self._plain(args, kwargs)  # an operation failed and nothing was done yet: let eager say it
 
+    def _verified(self, graph: Graph, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Plain Python, with the graph beside it."""
+        reason = unverifiable(graph)
+        if reason is not None:
+            return self._python(args, kwargs, self.note(reason))
+        self._count("graph_calls")
+        try:
+            return verified(graph, values, functools.partial(self._plain, args, kwargs))
+        except Fallback as fallback:
+            failure = fallback.error
+        self._count("graph_calls", -1)
+        return self._fall_back(failure, args, kwargs)
+
     # -------------------------------------------------------------------------------------- tracing
     def _new_graph(self, values: Sequence[Any]) -> tuple[Graph | None, ConversionError | None]:
         """A new graph, or why there is none; neither where the program raises whatever the tensors are."""
@@ -158,6 +175,8 @@ class Dispatcher:
             if graph is not None:
                 return graph, None
             self._learn(values)
+            if self.graphs and stance() == "fail_on_recompile":
+                raise Recompiled(f"{self.name} needs another graph: {self._last_miss()}")
             if len(self.graphs) >= self.options.recompile_limit or self.counts["always_raised"] >= MAX_ALWAYS_RAISED:
                 return None, RecompileLimit(f"traced {len(self.graphs)} times; {self._last_miss()}")
             try:

@@ -5,7 +5,7 @@ assertion, a print before a loop may come after one in it. `order_effects` chain
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -15,40 +15,60 @@ from imp2tf.places import Contents, Place, Tail
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, read_draws
 from imp2tf.session import Session, current, suspended
-from imp2tf.tf_compat import add_control_input, is_stateful_op
-from imp2tf.values import Growable, Union
+from imp2tf.tf_compat import add_control_input, function_bodies, is_stateful_op
+from imp2tf.values import Deferred, Growable, PyNumber, Union
 
-__all__ = ["changed_something", "changes_state", "commits", "host_call", "nodes_of", "order_effects", "stop_run"]
+__all__ = ["commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_result", "order_effects", "stop_run"]
 
 QUIET_STATEFUL = frozenset({"VarHandleOp", "ReadVariableOp", "Placeholder", "StatelessIf", "StatelessWhile", "StatelessCase"}) | RANDOM_OPS
 HOST_OPS = frozenset({"EagerPyFunc", "PyFunc", "Assert", "PrintV2"})
+READS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})  # effects on them may hide in opaque calls
 CALLS = frozenset({"If", "While", "Case", "StatefulPartitionedCall"})
-WITHOUT_EFFECT = frozenset({"Placeholder", "ReadVariableOp", "VarHandleOp", "Assert", "ResourceGather", "EagerPyFunc"}) | CALLS | RANDOM_OPS
 
 
-def host_call(function: Callable[..., None], *values: Any) -> tf.Operation:
+def host_call(function: Callable[..., object], *values: Any) -> None:
     """Call `function` with the run-time values of `values` each time the graph passes here; what it raises ends the run."""
+
+    def silent(*found: Any) -> None:
+        function(*found)
+
+    _call_at_run_time(silent, values, [])
+
+
+def host_result(function: Callable[..., Any], *values: Any) -> Deferred:
+    """As `host_call`; what `function` returns is kept by the run, and a number of the graph stands for it."""
+    run = current().run
+
+    def kept(*found: Any) -> int:
+        return run.keep(function(*found))
+
+    (handle,) = _call_at_run_time(kept, values, [tf.int64])
+    handle.set_shape([])
+    return Deferred(run.kept, [PyNumber("int", handle)])
+
+
+def _call_at_run_time(function: Callable[..., Any], values: Sequence[Any], returns: list[tf.DType]) -> Sequence[tf.Tensor]:
     session = current()
     recorder = Recorder(session)
     recipes = [recorder.add(value) for value in values]
     run, frames = session.run, user_frames()
 
-    def call(*tensors: tf.Tensor) -> None:
+    def call(*tensors: tf.Tensor) -> Any:
         run.count_host_call()
         build = Build(tensors, run.args)
         with suspended(), run.stopping(frames):
-            function(*[recipe(build) for recipe in recipes])
+            return function(*[recipe(build) for recipe in recipes])
 
     session.python_calls.append(("Python is called", innermost(frames)))
-    session.kept.append(call)
-    return _python_op(session, call, recorder.tensors)
+    return _python_op(session, call, recorder.tensors, returns).outputs
 
 
-def _python_op(session: Session, call: Callable[..., None], tensors: list[tf.Tensor]) -> tf.Operation:
+def _python_op(session: Session, call: Callable[..., Any], tensors: list[tf.Tensor], returns: list[tf.DType]) -> tf.Operation:
     before = tf.compat.v1.get_default_graph()
-    tf.py_function(call, tensors, [])
+    tf.py_function(call, tensors, returns)
     op = before.get_operations()[-1]
     session.host_ops.add((id(before), op.name))
+    session.kept.append(call)
     return op
 
 
@@ -68,8 +88,12 @@ def stop_run(error: Callable[..., BaseException], *values: Any) -> None:
         raise StopRun
 
     session.counts["stops"] += 1
-    session.kept.append(call)
-    _python_op(session, call, recorder.tensors)
+    _python_op(session, call, recorder.tensors, [])
+
+
+def has_pending_writes(session: Session) -> bool:
+    """Whether the trace has written something that others could see once it is committed."""
+    return any(not session.is_born(place.owner) and not _is_unchanged(session, place, value) for place, value in session.store.items())
 
 
 def commits(session: Session, recorder: Recorder) -> list[tuple[Recipe, Recipe]]:
@@ -112,6 +136,26 @@ def _located(session: Session, place: Place) -> Recipe:
     return lambda build: place.on(source.fetch(build.args))
 
 
+def has_effects_so_far(session: Session) -> bool:
+    """Whether a run that gets here may have done something that cannot be undone."""
+    if session.python_calls:
+        return True
+    graph = tf.compat.v1.get_default_graph()
+    while graph is not None:
+        if any(_changes_state(op) for op in graph.get_operations()):
+            return True
+        graph = getattr(graph, "outer_graph", None)
+    return False
+
+
+def _changes_state(op: tf.Operation) -> bool:
+    """Whether an operation, or one in the functions it calls, has an effect other than calling Python."""
+    if op.type not in CALLS:
+        return _has_effect(op)
+    nodes = (node for body in function_bodies(op) for node in body.node_def)
+    return any(is_stateful_op(node.op) and node.op not in QUIET_STATEFUL | HOST_OPS | CALLS for node in nodes)
+
+
 def order_effects(session: Session, graph: Any) -> bool:
     """Chain everything in a finished graph that has an effect, in program order; whether Python is called in it."""
     read_draws(session, graph)
@@ -121,7 +165,7 @@ def order_effects(session: Session, graph: Any) -> bool:
         return False
     last = None
     for op in operations:
-        if _has_effect(op):
+        if _has_effect(op) or (session.opaque and op.type in READS):
             if last is not None:
                 add_control_input(op, last)
             last = op
@@ -132,23 +176,3 @@ def _has_effect(op: tf.Operation) -> bool:
     if op.type in CALLS:
         return True
     return bool(op.op_def.is_stateful) and op.type not in QUIET_STATEFUL
-
-
-def changed_something(session: Session) -> bool:
-    """Whether a run may have had an effect before it comes to where the trace is now."""
-    graph = tf.compat.v1.get_default_graph()
-    while not session.python_calls and hasattr(graph, "captures"):
-        if changes_state(graph.as_graph_def()):
-            return True
-        graph = graph.outer_graph
-    return bool(session.python_calls)
-
-
-def changes_state(graph_def: Any) -> bool:
-    """Whether a graph has effects other than calls of Python."""
-    return any(is_stateful_op(node.op) and node.op not in WITHOUT_EFFECT for node in nodes_of(graph_def))
-
-
-def nodes_of(graph_def: Any) -> list[Any]:
-    """The nodes of a graph and of the functions it calls."""
-    return [*graph_def.node, *(node for function in graph_def.library.function for node in function.node_def)]

@@ -13,8 +13,9 @@ from typing import NoReturn
 
 __all__ = [
     "Contents", "ConversionError", "DivergenceError", "Fallback", "ForeignCall", "GraphRefused", "Location", "LostValue",
-    "NeedsValue", "NoFixpoint", "NoSource", "RaisesUnderTry", "RecompileLimit", "SeveralKinds", "TraceFailed",
-    "UnsupportedSyntax", "VariableCreated", "XlaRefused", "fall_back", "user_location",
+    "NeedsValue", "NoFixpoint", "NoSource", "NotVerified", "RaisesUnderTry", "RecompileLimit", "Recompiled", "SeveralKinds",
+    "TraceFailed", "UnsupportedSyntax", "VariableCreated", "XlaRefused", "fall_back", "is_library_file", "is_own_file",
+    "user_location",
 ]
 
 
@@ -147,6 +148,20 @@ class XlaRefused(ConversionError):
 
     code = "I2T114"
     hint = "jit_compile=None or False does not try"
+
+
+class Recompiled(ConversionError):
+    """A function that has a graph needs another one, under the stance "fail_on_recompile"."""
+
+    code = "I2T115"
+    hint = "pass what changes as a tensor, or keep it as it was"
+
+
+class NotVerified(ConversionError):
+    """A graph cannot be run beside plain Python to compare them, under the stance "verify"."""
+
+    code = "I2T202"
+    hint = "the call runs as Python under this stance; verify the parts of it that have no such effect"
 
 
 class DivergenceError(ConversionError):

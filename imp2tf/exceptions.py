@@ -19,7 +19,7 @@ from imp2tf.errors import ConversionError, GraphRefused, Location, is_library_fi
 from imp2tf.session import Session
 
 __all__ = ["TRACE_BOUNDARIES", "ProgramRaise", "StopRun", "frames_of_op", "innermost", "located", "raise_from_user_code",
-           "rebuilder", "strip_own_frames", "user_frames"]
+           "rebuilder", "strip_own_frames", "user_frames", "without_own_frames"]
 
 Frame = tuple[str, int, str]
 
@@ -149,15 +149,19 @@ def _at(frame: Frame, step: str) -> types.CodeType:
 
 
 def strip_own_frames(error: BaseException) -> None:
-    """Take imp2tf's own frames out of a traceback, unless one of them is where it went wrong."""
-    entries = list(_entries(error.__traceback__))
-    if not entries or (_is_own(entries[-1]) and not isinstance(error, ConversionError)):
-        return
+    """Take imp2tf's own frames out of a traceback, unless the innermost of them is where it went wrong."""
+    *_, last = _entries(error.__traceback__)
+    if not _is_own(last) or isinstance(error, ConversionError):
+        error.__traceback__ = without_own_frames(error.__traceback__)
+
+
+def without_own_frames(trace: types.TracebackType | None) -> types.TracebackType | None:
+    """A traceback without imp2tf's own frames."""
     stripped = None
-    for entry in reversed(entries):
+    for entry in reversed(list(_entries(trace))):
         if not _is_own(entry):
             stripped = types.TracebackType(stripped, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
-    error.__traceback__ = stripped
+    return stripped
 
 
 def _entries(entry: types.TracebackType | None) -> Iterator[types.TracebackType]:

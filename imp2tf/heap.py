@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from imp2tf.errors import is_library_file
-from imp2tf.places import AllDistinct, Argument, Both, Contents, Item, Keys, Length, Member, Pinned, Place, Source, Tail
+from imp2tf.errors import ForeignCall, fall_back, is_library_file
+from imp2tf.places import Cell, Contents, Global, Place, Tail
 from imp2tf.session import NOT_STORED, Session, current
+from imp2tf.sources import AllDistinct, Argument, Both, Item, Keys, Length, Member, Pinned, Source
 from imp2tf.tf_compat import EagerTensor, capture_at_call_time
 from imp2tf.values import NUMBER_DTYPES, PyNumber
 
@@ -56,7 +57,23 @@ def read(place: Place) -> Any:
     session = current()
     if place not in session.reads:
         session.reads[place] = lift(session, place.read(), session.source_of_place(place))
+    if not _holds_code(place, session.reads[place]):
+        _note_data(session, place)
     return session.reads[place]
+
+
+def _holds_code(place: Place, value: Any) -> bool:
+    """Whether a place is a name, or a class's attribute, of a function, class or module: what programs do not replace while they run."""
+    of_name = isinstance(place, (Global, Cell)) or isinstance(place.owner, type)
+    return of_name and isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType, types.FunctionType, np.ufunc, property,
+                                          staticmethod, classmethod))
+
+
+def _note_data(session: Session, place: object) -> None:
+    """Data is read that a call which the trace could not look into may have changed."""
+    session.has_read_data = True
+    if session.opaque is not None:
+        fall_back(ForeignCall, f"{session.opaque} is disabled, and could have changed the {place}")
 
 
 def is_same_input(a: Any, b: Any) -> bool:
@@ -282,8 +299,8 @@ def _outer_contents(session: Session, container: Any, place: Contents) -> Any:
     if place not in session.reads:
         source = session.source_of(container)
         session.reads[place] = _lift_elements(session, container, source)
-    found = session.reads[place]
-    return found.copy()
+    _note_data(session, place)
+    return session.reads[place].copy()
 
 
 def _lift_elements(session: Session, container: Any, source: Source) -> Any:
@@ -308,6 +325,7 @@ def length(container: Any) -> Any:
     """``len`` of a container that existed before the call and whose elements nobody has read: guarded, then an input."""
     session = current()
     source = Length(session.source_of(container))
+    _note_data(session, source)
     return _literal(session, len(container), source)
 
 

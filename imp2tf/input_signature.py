@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.parameters import POSITIONAL, Parameters
-from imp2tf.places import Argument, Item, Source
+from imp2tf.sources import Argument, Item, Source
 
 __all__ = ["InputSignature"]
 

@@ -15,15 +15,16 @@ from imp2tf.alternatives import over, raise_error, truth
 from imp2tf.arithmetic import compare, run_operation
 from imp2tf.containers import container_length, get_item
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
-from imp2tf.heap import contents, is_container
+from imp2tf.heap import contents, is_container, view
+from imp2tf.places import Attribute
 from imp2tf.region import Box
 from imp2tf.session import current
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import SKIP, Deferred, Growable, PyNumber, Union, is_runtime
 
 __all__ = [
-    "Cursor", "EnumerateCursor", "GeneratorValue", "MapCursor", "RunRange", "StaticCursor", "ZipCursor", "cursor_of", "drained",
-    "reversed_cursor",
+    "Cursor", "EnumerateCursor", "GeneratorValue", "IteratorCursor", "MapCursor", "RunRange", "StaticCursor", "StaticIterator",
+    "ZipCursor", "certain", "cursor_of", "drained", "reversed_cursor",
 ]
 
 Truth = Any
@@ -44,7 +45,7 @@ class Cursor:
         raise NotImplementedError
 
     def known_items(self) -> list[Any] | None:
-        """All items if their number is known while tracing, else None. Uses the cursor up."""
+        """All items, without those left out, if their number is known while tracing, else None. Uses the cursor up."""
         return None
 
     def __iter__(self) -> Iterator[Any]:
@@ -72,6 +73,39 @@ class StaticCursor(Cursor):
     def known_items(self) -> list[Any] | None:
         items, self.index = self.items[self.index:], len(self.items)
         return items
+
+
+class StaticIterator:
+    """What ``iter`` gives over items that are known while tracing; its position is a place of the heap."""
+
+    def __init__(self, items: list[Any]) -> None:
+        self.items = tuple(items)
+        self.position = 0
+
+
+class IteratorCursor(Cursor):
+    """Over the items that a `StaticIterator` has left; uses the iterator up."""
+
+    def __init__(self, iterator: StaticIterator) -> None:
+        self.iterator = iterator
+        self.place = Attribute(iterator, "position")
+
+    def _position(self) -> int:
+        position = view(self.place)
+        return fall_back(NeedsValue, "the position of an iterator is known only when the graph runs") if is_runtime(position) else position
+
+    def has_next(self) -> Truth:
+        return self._position() < len(self.iterator.items)
+
+    def next(self) -> Any:
+        position = self._position()
+        current().write(self.place, position + 1)
+        return self.iterator.items[position]
+
+    def known_items(self) -> list[Any]:
+        items = self.iterator.items[self._position():]
+        current().write(self.place, len(self.iterator.items))
+        return list(items)
 
 
 class ContainerCursor(StaticCursor):
@@ -222,11 +256,21 @@ class ZipCursor(Cursor):
         return _all([cursor.has_next for cursor in self.cursors])
 
     def next(self) -> Any:
-        return tuple(cursor.next() for cursor in self.cursors)
+        items = tuple(certain(cursor.next()) for cursor in self.cursors)
+        if any(item is SKIP for item in items):
+            fall_back(NeedsValue, "zip() of items that a condition leaves out")
+        return items
 
     def known_items(self) -> list[Any] | None:
         columns = [cursor.known_items() for cursor in self.cursors]
         return None if any(column is None for column in columns) else list(zip(*columns, strict=False))
+
+
+def certain(item: Any) -> Any:
+    """An item of a cursor, or SKIP; falls back where only the run knows which of the two."""
+    if isinstance(item, Union) and any(one is SKIP for one in item.alternatives):
+        fall_back(NeedsValue, "which items a condition leaves out is known only when the graph runs")
+    return item
 
 
 def _all(tests: list[Callable[[], Truth]]) -> Truth:
@@ -253,9 +297,12 @@ class EnumerateCursor(Cursor):
         return self.cursor.has_next()
 
     def next(self) -> Any:
+        item = certain(self.cursor.next())
+        if item is SKIP:
+            return SKIP
         number = self.number.value
         self.number.value = number + 1
-        return number, self.cursor.next()
+        return number, item
 
     def known_items(self) -> list[Any] | None:
         items = self.cursor.known_items()
@@ -274,12 +321,15 @@ class MapCursor(Cursor):
         return self.cursor.has_next()
 
     def next(self) -> Any:
-        item = self.cursor.next()
+        item = certain(self.cursor.next())
         return item if item is SKIP else self.function(item)
 
     def known_items(self) -> list[Any] | None:
         items = self.cursor.known_items()
-        return None if items is None else [item if item is SKIP else self.function(item) for item in items]
+        if items is None:
+            return None
+        found = [certain(self.function(item)) for item in items]
+        return [item for item in found if item is not SKIP]
 
 
 class DatasetCursor(Cursor):
@@ -315,6 +365,8 @@ def cursor_of(value: Any) -> Cursor:
         return value
     if isinstance(value, GeneratorValue):
         return MapCursor(value.step, cursor_of(value.iterable))
+    if isinstance(value, StaticIterator):
+        return IteratorCursor(value)
     if isinstance(value, RunRange):
         return RangeCursor(value)
     if isinstance(value, range):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import collections
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -16,10 +16,11 @@ from imp2tf.arrays import TracedArray
 from imp2tf.errors import LostValue, fall_back
 from imp2tf.growable import GrowableList
 from imp2tf.heap import contents, is_container
-from imp2tf.places import Source
+from imp2tf.rewrite import SHARED
 from imp2tf.session import Session, resumed
 from imp2tf.snapshots import is_record
-from imp2tf.specs import Dense, Number
+from imp2tf.sources import Source
+from imp2tf.specs import Dense, Number, may_be_lost
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import DEAD, LOST, NUMBER_TYPES, UNBOUND, Deferred, Facts, Growable, PyNumber, Sentinel, Union, is_runtime
 
@@ -32,7 +33,7 @@ class Build:
     def __init__(self, tensors: Sequence[tf.Tensor], args: Sequence[Any]) -> None:
         self.tensors = tensors
         self.args = args
-        self.made: dict[int, Any] = {}
+        self.made: dict[Hashable, Any] = {}
 
 
 Recipe = Callable[[Build], Any]
@@ -44,7 +45,7 @@ class Recorder:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.tensors: list[tf.Tensor] = []
-        self._pending: set[int] = set()
+        self._pending: set[Hashable] = set()
 
     def add(self, value: Any) -> Recipe:
         """The recipe of a value as it is now."""
@@ -87,7 +88,7 @@ class Recorder:
 
     def _one_of(self, value: Union) -> Recipe:
         tag = self._index(value.tag)
-        parts = [_lost if one is LOST else _same(None) if one is DEAD else self._add(one) for one in value.alternatives]
+        parts = [_same(None) if one is DEAD else self._add(one) for one in value.alternatives]
         return lambda build: parts[int(build.tensors[tag].numpy())](build)
 
     def _deferred(self, value: Deferred) -> Recipe:
@@ -184,6 +185,8 @@ class Recorder:
     def _growable(self, found: Growable) -> Recipe:
         spec = GrowableList(found.element)
         element = found.element
+        if may_be_lost(element):
+            fall_back(LostValue, "an object made anew in a branch or loop leaves the function in a list")
         if isinstance(element, (Dense, Number)) and element.components()[0][1].is_fully_defined():
             return self._stacked(found, element)
         start, count = len(self.tensors), len(found.handles)
@@ -229,7 +232,7 @@ class Recorder:
             return _same(value)
         converted = dict(zip(value.__code__.co_freevars, value.__closure__ or (), strict=True))
         outer = getattr(value, "__imp2tf_cells__", {})
-        cells = [self._cell(converted.get(name) or outer[name], outer.get(name)) for name in original.co_freevars]
+        cells = [self._variable(name, converted, outer) for name in original.co_freevars]
         defaults = self._add(value.__defaults__) if value.__defaults__ else _same(None)
         kwdefaults = {name: self._add(one) for name, one in (value.__kwdefaults__ or {}).items()}
 
@@ -241,15 +244,22 @@ class Recorder:
 
         return self._shared_by_id(value, make)
 
-    def _cell(self, cell: types.CellType, outer: types.CellType | None) -> Recipe:
-        if cell is outer:
-            return _same(cell)
-        key = id(cell)
-        self.session.kept.append(cell)
+    def _variable(self, name: str, converted: dict[str, types.CellType], outer: dict[str, types.CellType]) -> Recipe:
+        """The cell of a variable of an enclosing function, wherever the trace keeps it."""
+        cell = converted.get(name) or outer.get(name)
+        if cell is not None:
+            self.session.kept.append(cell)
+            return _same(cell) if cell is outer.get(name) else self._cell(id(cell), _cell_value(cell))
+        for text, holder in converted.items():
+            if text.startswith(SHARED) and name in vars(holder.cell_contents):
+                return self._cell((id(holder.cell_contents), name), vars(holder.cell_contents)[name])
+        return fall_back(LostValue, f"a function that leaves the call shares {name} with it")
+
+    def _cell(self, key: Hashable, value: Any) -> Recipe:
         if key in self._pending:
             return lambda build: build.made[key]
         self._pending.add(key)
-        inner = self._add(_cell_value(cell))
+        inner = self._add(value)
         self._pending.discard(key)
 
         def make(build: Build) -> types.CellType:
@@ -298,9 +308,6 @@ def _constant(value: Any) -> Recipe:
 def _same(value: Any) -> Recipe:
     return lambda build: value
 
-
-def _lost(build: Build) -> Any:
-    fall_back(LostValue, "an object made anew in a branch or loop leaves the function")
 
 
 def _from_source(source: Source) -> Recipe:

@@ -163,7 +163,7 @@ def is_pure(function: Any) -> bool:
     if module.partition(".")[0] == "numpy":
         return isinstance(function, type) or is_numpy_function(function)
     if isinstance(function, type) and issubclass(
-        function, (BaseException, tuple, collections.OrderedDict, collections.deque, contextlib.nullcontext)
+        function, (BaseException, tuple, collections.OrderedDict, collections.deque, contextlib.nullcontext, contextlib.suppress)
     ):
         return True
     return module in PURE_MODULES or module.partition(".")[0] in PURE_MODULES or function in (math, operator)

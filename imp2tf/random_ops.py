@@ -17,8 +17,8 @@ import tensorflow as tf
 
 from imp2tf.errors import ForeignCall, fall_back
 from imp2tf.exceptions import frames_of_op, innermost
-from imp2tf.places import Source
 from imp2tf.session import Session
+from imp2tf.sources import Source
 from imp2tf.tf_compat import DEFAULT_GRAPH_SEED, function_bodies, global_seed, redirect, watch_operations
 
 __all__ = ["RANDOM_OPS", "draw_eagerly", "read_draws", "readable"]

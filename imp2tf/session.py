@@ -18,7 +18,8 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.errors import Contents, Location, fall_back
-from imp2tf.places import Attribute, Pinned, Place, PlacePart, Source
+from imp2tf.places import Attribute, Place
+from imp2tf.sources import Pinned, PlacePart, Source
 from imp2tf.tf_compat import global_seed
 from imp2tf.values import Sentinel
 
@@ -131,6 +132,8 @@ class Session:
         self.host_ops: set[tuple[int, str]] = set()
         self.junctions: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         self.seeded = relaxations.seeded or global_seed() is not None  # random numbers come from eager's stream
+        self.opaque: str | None = None  # a call that may have changed any Python state
+        self.has_read_data = False
         self.draws: dict[int, list[Any]] = {}
         self.region_ops: set[Any] = set()
         self.scopes: list[Any] = []

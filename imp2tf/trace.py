@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import inspect
+import logging
 import re
 import sys
 import threading
@@ -15,7 +16,7 @@ import tensorflow as tf
 from imp2tf import calls
 from imp2tf.arithmetic import OVERFLOW
 from imp2tf.containers import grow
-from imp2tf.effects import changes_state, commits, nodes_of, order_effects
+from imp2tf.effects import commits, order_effects
 from imp2tf.errors import (
     Fallback,
     GraphRefused,
@@ -26,7 +27,7 @@ from imp2tf.errors import (
     fall_back,
     user_location,
 )
-from imp2tf.exceptions import TRACE_BOUNDARIES, Frame, ProgramRaise, StopRun, located, raise_from_user_code
+from imp2tf.exceptions import TRACE_BOUNDARIES, Frame, ProgramRaise, StopRun, located, raise_from_user_code, without_own_frames
 from imp2tf.growable import GrowableList, element_at, growable_length, pushed
 from imp2tf.guards import compile_guards
 from imp2tf.heap import Fetch, contents, guard_distinct, lift
@@ -34,16 +35,17 @@ from imp2tf.join import join
 from imp2tf.junctions import junctions_of, results_vary
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
-from imp2tf.places import Argument, Place
+from imp2tf.places import Place
 from imp2tf.plan import Build, Recipe, Recorder
-from imp2tf.random_ops import draw_eagerly
+from imp2tf.random_ops import RANDOM_OPS, draw_eagerly
 from imp2tf.region import scope
-from imp2tf.session import Guard, Relaxations, Session, resumed
+from imp2tf.session import Guard, Relaxations, Session, active, resumed
+from imp2tf.sources import Argument
 from imp2tf.taped import Taped
-from imp2tf.tf_compat import build_while, call_concrete, captures_of, in_eager_mode, tape_may_record
+from imp2tf.tf_compat import build_while, call_concrete, captures_of, in_eager_mode, is_stateful_op, tape_may_record
 from imp2tf.values import Growable
 
-__all__ = ["AlwaysRaises", "Graph", "OperationFailed", "Run", "refused_by_xla", "trace_call"]
+__all__ = ["WITHOUT_EFFECT", "AlwaysRaises", "Graph", "OperationFailed", "Rehearsal", "Run", "nodes_of", "refused_by_xla", "trace_call"]
 
 
 class Run:
@@ -57,6 +59,7 @@ class Run:
         self.args: Sequence[Any] = ()
         self.error: BaseException | None = None
         self.commit: list[tuple[Any, Any]] = []
+        self.results: list[Any] = []
         self.count_host_call: Callable[[], object] = lambda: None
         self.lock = threading.RLock()
 
@@ -68,8 +71,18 @@ class Run:
         except BaseException as error:
             if self.embedded:
                 raise
-            self.error = located(error, frames)
+            inside = without_own_frames(error.__traceback__)
+            self.error = located(error, frames).with_traceback(inside)
             raise StopRun from None
+
+    def keep(self, result: Any) -> int:
+        """Keep what a host call returned until the run has ended; its number."""
+        self.results.append(result)
+        return len(self.results) - 1
+
+    def kept(self, number: int) -> Any:
+        """What a host call returned."""
+        return self.results[number]
 
     call = staticmethod(calls.call)
 
@@ -117,6 +130,16 @@ def _refuse_variable(make: Callable[..., Any], **kwargs: Any) -> Any:
     return fall_back(VariableCreated, "a tf.Variable is created")
 
 
+class _QuietWhileTracing(logging.Filter):
+    """What TensorFlow logs while a trace of this thread tries something out is not for the user."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return active() is None
+
+
+tf.get_logger().addFilter(_QuietWhileTracing())
+
+
 class OperationFailed(BaseException):
     """An operation failed while the graph ran: `error` is what TensorFlow says, not an exception that the program raised."""
 
@@ -127,6 +150,19 @@ class OperationFailed(BaseException):
 
 class AlwaysRaises(BaseException):
     """The program raises for certain, whatever the tensors are: there is nothing to put in a graph."""
+
+
+Writes = Sequence[tuple[Place, Any]]
+Commit = Callable[[Writes], object]
+
+
+@dataclasses.dataclass
+class Rehearsal:
+    """What a run that wrote nothing would have returned or raised, and written."""
+
+    result: Any = None
+    error: Exception | None = None
+    writes: list[tuple[Place, Any]] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass
@@ -149,26 +185,41 @@ class Graph:
     @property
     def has_effects(self) -> bool:
         """Whether a run that failed may have changed something; not cheap."""
-        return bool(self.python_calls) or changes_state(self.concrete.graph.as_graph_def())
+        nodes = nodes_of(self.concrete)
+        return bool(self.python_calls) or any(is_stateful_op(node.op) and node.op not in WITHOUT_EFFECT for node in nodes)
 
     def __call__(self, args: Sequence[Any]) -> Any:
         """Run on the bound arguments of a call: inputs, run, commit."""
+        return self._call(args, commit=_commit)
+
+    def rehearse(self, args: Sequence[Any]) -> Rehearsal:
+        """Run, but write nothing to the Python heap."""
+        rehearsal = Rehearsal()
+        try:
+            rehearsal.result = self._call(args, commit=rehearsal.writes.extend)
+        except OperationFailed as operation:
+            rehearsal.error = operation.error
+        except Exception as error:
+            rehearsal.error = error
+        return rehearsal
+
+    def _call(self, args: Sequence[Any], commit: Commit) -> Any:
         captured = [one.at(args) if isinstance(one, Fetch) else one for one in self.captures]
         if not self.calls_python:
-            return self._ran(captured, args)
+            return self._ran(captured, args, commit)
         with self.run.lock:
-            self.run.args, self.run.error, self.run.commit = args, None, []
-            return self._ran(captured, args)
+            self.run.args, self.run.error, self.run.commit, self.run.results = args, None, [], []
+            return self._ran(captured, args, commit)
 
-    def _ran(self, captured: list[Any], args: Sequence[Any]) -> Any:
+    def _ran(self, captured: list[Any], args: Sequence[Any], commit: Commit) -> Any:
         """What is raised after a failed run is raised outside of its handler: TensorFlow's error is no part of the program."""
         try:
             outputs = self._outputs(captured)
         except tf.errors.OpError as error:
             failure = error
         else:
-            return self._finish(outputs, args)
-        return self._stopped(failure)
+            return self._finish(outputs, args, commit)
+        return self._stopped(failure, commit)
 
     def _outputs(self, captured: list[Any]) -> list[tf.Tensor]:
         try:
@@ -177,7 +228,7 @@ class Graph:
             failure = GraphRefused(str(error))
         raise Fallback(failure)
 
-    def _stopped(self, error: tf.errors.OpError) -> NoReturn:
+    def _stopped(self, error: tf.errors.OpError, commit: Commit) -> NoReturn:
         """The run ended early: by the program's own exception, or by an operation that failed."""
         stored, self.run.error = self.run.error, None
         if stored is None:
@@ -185,7 +236,7 @@ class Graph:
             raise OperationFailed(refused) if isinstance(refused, tf.errors.OpError) else refused
         if isinstance(stored, GraphRefused):
             raise Fallback(stored)
-        _commit(self.run.commit)
+        commit(self.run.commit)
         raise_from_user_code(stored)
 
     def _refused(self, error: tf.errors.OpError) -> BaseException:
@@ -195,15 +246,15 @@ class Graph:
         reason = NeedsValue("a Python int left the range of 64 bits")
         return reason if self.has_effects else Fallback(reason)
 
-    def _finish(self, outputs: list[tf.Tensor], args: Sequence[Any]) -> Any:
+    def _finish(self, outputs: list[tf.Tensor], args: Sequence[Any], commit: Commit) -> Any:
         build = Build(outputs, args)
         result = self.result(build)
         if self.writes:
-            _commit([(place(build), value(build)) for place, value in self.writes])
+            commit([(place(build), value(build)) for place, value in self.writes])
         return result
 
 
-def _commit(writes: Sequence[tuple[Place, Any]]) -> None:
+def _commit(writes: Writes) -> None:
     """Write the results of a run to the heap: all of them, or none if the user interrupts."""
     undo: list[Callable[[], None]] = []
     try:
@@ -290,10 +341,22 @@ def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: A
         raise Fallback(TraceFailed(reason, location=user_location(error.__traceback__))) from error
 
 
+WITHOUT_EFFECT = frozenset({
+    "Placeholder", "ReadVariableOp", "VarHandleOp", "Assert", "If", "While", "Case", "StatefulPartitionedCall", "ResourceGather",
+    "EagerPyFunc",
+}) | RANDOM_OPS
+
+
+def nodes_of(concrete: Any) -> list[Any]:
+    """The definitions of all operations of a graph and of the functions it calls."""
+    graph_def = concrete.graph.as_graph_def()
+    return [*graph_def.node, *(node for function in graph_def.library.function for node in function.node_def)]
+
+
 def refused_by_xla(graph: Graph) -> str | None:
     """Why a graph must not be compiled with XLA: it has no Python, and passes failed assertions silently."""
     if graph.calls_python:
         return "XLA cannot call Python, which the graph does"
-    if any(node.op == "Assert" for node in nodes_of(graph.concrete.graph.as_graph_def())):
+    if any(node.op == "Assert" for node in nodes_of(graph.concrete)):
         return "XLA does not check assertions"
     return None

@@ -7,7 +7,7 @@ import pytest
 
 from imp2tf import errors
 from tests.markdown_programs import Block, blocks, run
-from tests.project_modules import ROOT
+from tests.project_modules import ROOT, module_paths
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").glob("*.md")])
 LINK = re.compile(r"\]\(([^)#\s]+)?(#[^)\s]+)?\)")
@@ -46,6 +46,13 @@ def test_every_error_is_in_the_list(error):
 def test_every_section_is_of_an_error():
     written = re.findall(r"^## (\w+) (\w+)$", ERRORS, re.MULTILINE)
     assert sorted(written) == sorted((error.code, error.__name__) for error in error_classes())
+
+
+def test_the_design_names_every_module():
+    text = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    names = [name.removeprefix("imp2tf.") for name, path in module_paths().items() if path.name != "__init__.py"]
+    missing = [name for name in names if not name.startswith("converters.") and f"`{name}`" not in text]
+    assert not missing, f"add to the table of modules in docs/design.md: {missing}"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

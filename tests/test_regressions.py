@@ -1,8 +1,10 @@
 """Faults that were found once: each program here was answered wrongly, crashed, or fell back by an internal error."""
 from __future__ import annotations
 
+import pytest
 import tensorflow as tf
 
+import imp2tf
 from tests.differential import check
 
 
@@ -50,3 +52,79 @@ def test_after_a_branch_that_returns_names_are_as_before_it() -> None:
                 return w
         return f, [((tf.constant(value),), {}) for value in (1.0, -1.0)]
     check(make, graph=True)
+
+
+def test_function_that_rebinds_a_variable_leaves_the_call() -> None:
+    def make():
+        def f(n, x):
+            def grow(z):
+                nonlocal x
+                x = x + z
+                return x * n
+
+            def look():
+                return x
+            return grow, look
+
+        def g(n, x):
+            grow, look = converted(n, x)
+            return grow(1.0), grow(2.0), look()
+        converted = imp2tf.convert(f, profile_runs=0)
+        return g, [((2, tf.constant(3.0)), {})]
+    check(make)
+
+
+def test_iterators_of_iter_are_iterated_and_used_up() -> None:
+    def make():
+        def f(v):
+            total = 0.0
+            for _ in tf.range(2):
+                for x in iter(v):
+                    total += x
+            it = iter([1, 2, 3, 4])
+            t = next(it)
+            for k in it:
+                t += k * 10
+                if k == 2:
+                    break
+            for k in it:
+                t += k * 100
+            a, b = iter(v)
+            return total, t, list(it), a + b, sum(iter([t, t])), list(iter(v))
+        return f, [((tf.constant([1.0, 2.0]),), {})]
+    check(make, graph=True)
+
+
+def test_enumerate_and_zip_do_not_see_what_filter_left_out() -> None:
+    def make():
+        def f(numbers, x):
+            found = []
+            for i, n in enumerate(filter(lambda z: z > 1, numbers)):
+                found.append((i, n))
+            pairs = list(zip(filter(None, numbers), numbers))
+            counted = list(enumerate(n for n in numbers if n > 1))
+            return found, pairs, counted, list(map(lambda a: a + x, filter(None, numbers)))
+        return f, [(([0, 2, 1, 3], tf.constant(1.0)), {})]
+    check(make)
+
+
+def test_tensors_without_an_attribute_say_so_as_in_eager() -> None:
+    def make():
+        def f(x):
+            if x > 0:
+                return x.count
+            return x.T
+        return f, [((tf.constant(value),), {}) for value in (1.0, -1.0)]
+    check(make)
+
+
+def test_equal_code_in_two_files_keeps_its_own_lines(tmp_path) -> None:
+    text = "def f(x):\n    if x > 0:\n        raise ValueError('positive')\n    return x\n"
+    files = [tmp_path / "one.py", tmp_path / "two.py"]
+    for file in files:
+        file.write_text(text)
+        names = {}
+        exec(compile(text, str(file), "exec"), names)
+        with pytest.raises(ValueError, match="positive") as caught:
+            imp2tf.convert(names["f"], profile_runs=0)(tf.constant(1.0))
+        assert str(file) in {str(entry.path) for entry in caught.traceback}

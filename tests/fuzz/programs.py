@@ -1,7 +1,9 @@
 """Whole programs: a module with a function, what it uses, and ``make()`` that gives the calls to make."""
 from __future__ import annotations
 
+import ast
 import random
+import re
 from dataclasses import dataclass
 
 from tests.fuzz.blocks import write_body, write_return
@@ -126,7 +128,23 @@ def write_program(seed: str) -> Program:
     parameters = [*ALWAYS, *(name for name in PARAMETERS if name not in ALWAYS and rng.random() < 0.3)]
     parts = [PRELUDE.format(seed=seed), _helpers(rng, language), BOX, *_methods(rng, language), "\n",
              _main(rng, language, parameters), "\n\n", _calls(rng, parameters)]
-    return Program(seed, "".join(parts), grad=rng.random() < 0.25)
+    return Program(seed, _without_unused("".join(parts)), grad=rng.random() < 0.25)
+
+
+def _without_unused(text: str) -> str:
+    """The module without functions, methods and classes that nothing mentions."""
+    while True:
+        tree, lines = ast.parse(text), text.splitlines(keepends=True)
+        classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+        for node in [*tree.body, *(one for cls in classes for one in cls.body)]:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("__") and node.name not in ("make", "Box"):
+                first = min([node.lineno, *(one.lineno for one in node.decorator_list)]) - 1
+                rest = "".join(lines[:first] + lines[node.end_lineno:])
+                if not re.search(rf"\b{node.name}\b", rest):
+                    break
+        else:
+            return re.sub(r"\n{4,}", "\n\n\n", text)
+        text = rest
 
 
 def _helpers(rng: random.Random, language: Language) -> str:
@@ -163,7 +181,7 @@ def _function(rng: random.Random, language: Language, head: str, kinds: dict[str
 
 def _main(rng: random.Random, language: Language, parameters: list[str]) -> str:
     scope = Scope({name: PARAMETERS[name] for name in parameters}, fixed={"box"})
-    w = Writer(rng, language, scope, NAMES, budget=rng.randint(6, 30))
+    w = Writer(rng, language, scope, NAMES, budget=rng.choice([3, 5, 8, 12, 20]))
     if rng.random() < 0.25:
         w.line("global G")
         scope.bind("G", "int")
@@ -172,7 +190,7 @@ def _main(rng: random.Random, language: Language, parameters: list[str]) -> str:
         scope.bind("G_T", "f")
     for _ in range(rng.randint(0, 3)):
         w.line(w.statement())
-    write_body(w, rng.randint(2, 5))
+    write_body(w, rng.randint(1, 4))
     write_return(w)
     given = [name if name in ALWAYS else f"{name}={DEFAULTS[name]}" for name in parameters if name in ALWAYS or name in DEFAULTS]
     required = [name for name in parameters if name not in ALWAYS and name not in DEFAULTS]

@@ -261,3 +261,14 @@ def gradient_through_a_list() -> World:
             total += square
         return total
     return fn, each(f32([1.0, -2.0, 3.0]), f32([2.0, 2.0]))
+
+
+@program("lists", grad=True, graph=True)
+def sum_of_a_list_of_run_time_length() -> World:
+    def fn(xs):
+        kept = []
+        for x in xs:
+            if x > 0.0:
+                kept.append(x * x)
+        return tf.reduce_sum(kept)
+    return fn, each(f32([1.0, -2.0, 3.0]), f32([2.0, 2.0]))

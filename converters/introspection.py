@@ -1,0 +1,104 @@
+"""``len``, ``isinstance``, ``type``, ``getattr`` and their like on what a trace meets.
+
+    isinstance(n, int)   -->   True for an int that only the run knows
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from imp2tf import attributes
+from imp2tf.alternatives import over, raise_error
+from imp2tf.arithmetic import run_operation
+from imp2tf.calls import call, replace_call
+from imp2tf.containers import container_length
+from imp2tf.errors import ForeignCall, NeedsValue, fall_back
+from imp2tf.heap import is_container, is_user_function
+from imp2tf.tf_compat import is_symbolic_tensor
+from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, Union
+
+
+@replace_call(len)
+def len_(value: Any) -> Any:
+    """``len(value)``."""
+    if isinstance(value, Union):
+        return over(value, len_)
+    method = getattr(type(value), "__len__", None)
+    if is_user_function(method):
+        return call(method, value)
+    if is_container(value):
+        return container_length(value)
+    if is_symbolic_tensor(value):
+        if value.shape.rank is None:
+            fall_back(NeedsValue, "len() of a tensor of unknown rank")
+        if value.shape.rank and value.shape[0] is None:
+            return PyNumber("int", tf.shape(value, out_type=tf.int64)[0])
+        if value.shape.rank:
+            return value.shape[0]
+        return raise_error(TypeError("Scalar tensor has no `len()`"))
+    if isinstance(value, PyNumber):
+        return raise_error(TypeError(f"object of type '{value.kind}' has no len()"))
+    if isinstance(value, Deferred):
+        return fall_back(NeedsValue, f"len() of {value!r}")
+    return run_operation(len, value)
+
+
+@replace_call(isinstance)
+def isinstance_(value: Any, cls: Any) -> Any:
+    """``isinstance(value, cls)``."""
+    if isinstance(value, Union):
+        return over(value, lambda one: isinstance_(one, cls))
+    if isinstance(value, PyNumber):
+        return issubclass(NUMBER_TYPES[value.kind], cls)
+    if isinstance(value, Deferred):
+        return fall_back(NeedsValue, f"isinstance() of {value!r}")
+    return run_operation(isinstance, value, cls)
+
+
+@replace_call(type)
+def type_(value: Any, *rest: Any, **kwargs: Any) -> Any:
+    """``type(value)``."""
+    if rest or kwargs:
+        return fall_back(ForeignCall, "type() makes a class")
+    if isinstance(value, Union):
+        return over(value, type_)
+    if is_symbolic_tensor(value):
+        return fall_back(NeedsValue, "type() of a tensor")
+    return NUMBER_TYPES[value.kind] if isinstance(value, PyNumber) else type(value)
+
+
+@replace_call(getattr)
+def getattr_(owner: Any, name: str, *default: Any) -> Any:
+    """``getattr(owner, name, default)``."""
+    return attributes.get_attribute(owner, name, *default)
+
+
+@replace_call(setattr)
+def setattr_(owner: Any, name: str, value: Any) -> None:
+    """``setattr(owner, name, value)``."""
+    attributes.set_attribute(owner, name, value)
+
+
+@replace_call(delattr)
+def delattr_(owner: Any, name: str) -> None:
+    """``delattr(owner, name)``."""
+    attributes.delete_attribute(owner, name)
+
+
+@replace_call(hasattr)
+def hasattr_(owner: Any, name: str) -> Any:
+    """``hasattr(owner, name)``."""
+    return attributes.has_attribute(owner, name)
+
+
+@replace_call(tf.executing_eagerly)
+def executing_eagerly_() -> bool:
+    """The program is an eager one."""
+    return True
+
+
+@replace_call(callable)
+def callable_(value: Any) -> Any:
+    """``callable(value)``."""
+    return over(value, callable_) if isinstance(value, Union) else callable(value)

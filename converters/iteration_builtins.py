@@ -1,0 +1,220 @@
+"""``range``, ``zip``, ``enumerate``, ``map``, ``filter``, ``reversed``, ``iter``, ``next`` and the constructors of containers.
+
+    for i, v in enumerate(xs)   -->   a cursor over a cursor, carried by the loop
+"""
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import tensorflow as tf
+
+from imp2tf.alternatives import over, raise_error
+from imp2tf.arithmetic import as_number, run_operation
+from imp2tf.calls import call, replace_call
+from imp2tf.containers import append, new, new_list, static
+from imp2tf.errors import ForeignCall, NeedsValue, fall_back
+from imp2tf.heap import contents, is_user_function
+from imp2tf.iterables import cursor, each, known_items
+from imp2tf.iteration import (
+    Cursor,
+    EnumerateCursor,
+    GeneratorValue,
+    IteratorCursor,
+    MapCursor,
+    RunRange,
+    StaticIterator,
+    ZipCursor,
+    drained,
+    reversed_cursor,
+)
+from imp2tf.operations import truth_of
+from imp2tf.picking import permuted
+from imp2tf.region import select, stop_if
+from imp2tf.tf_compat import is_symbolic_tensor
+from imp2tf.values import SKIP, Deferred, PyNumber, Union, is_runtime, number_kind
+
+
+@replace_call(range)
+def range_(*bounds: Any) -> Any:
+    """``range(...)``, which may end where only the run knows."""
+    if any(isinstance(bound, Union) for bound in bounds):
+        place = next(i for i, bound in enumerate(bounds) if isinstance(bound, Union))
+        return over(bounds[place], lambda one: range_(*bounds[:place], one, *bounds[place + 1:]))
+    if not any(is_runtime(bound) for bound in bounds):
+        return run_operation(range, *bounds)
+    numbers = [_index_number(bound) for bound in bounds]
+    start, stop, step = (0, numbers[0], 1) if len(numbers) == 1 else (*numbers, 1)[:3]
+    if not isinstance(step, int):
+        fall_back(NeedsValue, "a range with a run-time step")
+    return RunRange(start, stop, step)
+
+
+def _index_number(bound: Any) -> Any:
+    if is_symbolic_tensor(bound):
+        if not bound.dtype.is_integer:
+            raise_error(
+                TypeError(
+                    "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) "
+                    "and scalar tf.int32/tf.int64 tensors are valid indices"
+                )
+            )
+        return call(int, bound)
+    if isinstance(bound, PyNumber) and bound.kind == "float":
+        return raise_error(TypeError("'float' object cannot be interpreted as an integer"))
+    return bound
+
+
+@replace_call(zip)
+def zip_(*iterables: Any, strict: bool = False) -> Any:
+    """``zip(...)``."""
+    if strict:
+        fall_back(ForeignCall, "zip(strict=True)")
+    return new(ZipCursor([cursor(one) for one in iterables]))
+
+
+@replace_call(enumerate)
+def enumerate_(iterable: Any, start: Any = 0) -> Any:
+    """``enumerate(...)``."""
+    return new(EnumerateCursor(cursor(iterable), start))
+
+
+@replace_call(map)
+def map_(function: Any, *iterables: Any) -> Any:
+    """``map(...)``."""
+    if len(iterables) == 1:
+        return new(MapCursor(functools.partial(call, function), cursor(iterables[0])))
+    return new(MapCursor(lambda items: call(function, *items), ZipCursor([cursor(one) for one in iterables])))
+
+
+@replace_call(filter)
+def filter_(function: Any, iterable: Any) -> Any:
+    """``filter(...)``."""
+
+    def kept(item: Any) -> Any:
+        holds = truth_of(item if function is None else call(function, item))
+        if isinstance(holds, bool):
+            return item if holds else SKIP
+        return select(holds, lambda: item, lambda: SKIP)
+
+    return new(MapCursor(kept, cursor(iterable)))
+
+
+@replace_call(reversed)
+def reversed_(value: Any) -> Any:
+    """``reversed(...)``."""
+    method = getattr(type(value), "__reversed__", None)
+    return call(method, value) if is_user_function(method) else new(reversed_cursor(value))
+
+
+@replace_call(list)
+def list_(value: Any = ()) -> Any:
+    """``list(...)``."""
+    if isinstance(value, Deferred):
+        return Deferred(list, (value,))
+    if isinstance(value, list):
+        return new_list(contents(value))
+    items = drained(value) if not isinstance(value, (GeneratorValue, Cursor)) else None
+    if items is not None:
+        return new_list(items)
+    made: list[Any] = new([])
+    each(value, lambda item: append(made, item))
+    return made
+
+
+@replace_call(tuple)
+def tuple_(value: Any = ()) -> Any:
+    """``tuple(...)``."""
+    return value if type(value) is tuple else tuple(known_items(value, "tuple()"))
+
+
+@replace_call(set)
+def set_(value: Any = ()) -> Any:
+    """``set(...)``."""
+    items = known_items(value, "set()")
+    if any(is_runtime(item) for item in items):
+        fall_back(NeedsValue, "a set of values that only the run knows")
+    return new(run_operation(set, items))
+
+
+@replace_call(dict)
+def dict_(*args: Any, **kwargs: Any) -> Any:
+    """``dict(...)``."""
+    if args and isinstance(args[0], dict):
+        items = static(args[0], "dict()")
+    else:
+        items = [tuple(known_items(pair, "an item")) for pair in known_items(args[0], "dict()")] if args else []
+    return new(run_operation(dict, items, **kwargs))
+
+
+@replace_call(sorted)
+def sorted_(iterable: Any, *, key: Any = None, reverse: Any = False) -> Any:
+    """``sorted(...)``: a stable insertion sort where the order is decided at run time."""
+    items = known_items(iterable, "sorted()")
+    keys = [item if key is None else call(key, item) for item in items]
+    if not any(is_runtime(one) for one in keys):
+        order = run_operation(sorted, range(len(items)), key=keys.__getitem__, reverse=reverse)
+        return new_list([items[place] for place in order])
+    return new_list(_sorted_at_run_time(items, keys, reverse))
+
+
+def _sorted_at_run_time(items: list[Any], keys: list[Any], reverse: Any) -> list[Any]:
+    pairs = _number_keys(keys)
+    if pairs is None or not isinstance(reverse, bool):
+        return fall_back(NeedsValue, "sorted() by keys that are no numbers")
+    order = tf.argsort(pairs, stable=True, direction="DESCENDING" if reverse else "ASCENDING")
+    return permuted(items, order)
+
+
+def _number_keys(keys: list[Any]) -> tf.Tensor | None:
+    if all(number_kind(one) for one in keys):
+        kind = "float" if any(number_kind(one) == "float" for one in keys) else "int"
+        return tf.stack([as_number(one, kind) for one in keys])
+    if all(isinstance(one, tf.Tensor) and one.shape.rank == 0 and one.dtype == keys[0].dtype for one in keys):
+        return tf.stack(keys)
+    return None
+
+
+# ------------------------------------------------------------------------------------------------ iterators
+@replace_call(iter)
+def iter_(value: Any, *sentinel: Any) -> Any:
+    """``iter(...)``."""
+    if sentinel:
+        return fall_back(ForeignCall, "iter() with a sentinel")
+    if isinstance(value, (tf.data.Dataset, tf.data.Iterator)):
+        return iter(value)
+    if isinstance(value, Cursor):
+        return value
+    items = known_items(value, "iter()")
+    return new(StaticIterator(items))
+
+
+@replace_call(next)
+def next_(iterator: Any, *default: Any) -> Any:
+    """``next(...)``."""
+    method = getattr(type(iterator), "__next__", None)
+    if isinstance(iterator, tf.data.Iterator):
+        return _next_element(iterator, default)
+    if isinstance(iterator, StaticIterator):
+        return _next_static(iterator, default)
+    if is_user_function(method):
+        if default:
+            fall_back(ForeignCall, "next() with a default on an object with __next__")
+        return call(method, iterator)
+    return fall_back(ForeignCall, f"next() on a {type(iterator).__name__}")
+
+
+def _next_static(iterator: StaticIterator, default: tuple[Any, ...]) -> Any:
+    cursor = IteratorCursor(iterator)
+    if not cursor.has_next():
+        return default[0] if default else raise_error(StopIteration())
+    return cursor.next()
+
+
+def _next_element(iterator: Any, default: tuple[Any, ...]) -> Any:
+    element = iterator.get_next_as_optional()
+    present = element.has_value()
+    if default:
+        return select(present, element.get_value, lambda: default[0])
+    stop_if(tf.logical_not(present), StopIteration())
+    return element.get_value()
