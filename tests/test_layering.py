@@ -24,7 +24,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "what operators share",
         (
             "alternatives", "arithmetic", "attributes", "calls", "containers", "foreign", "iterables", "iteration", "loops",
-            "operations", "picking", "try_state", "user_iterators",
+            "operations", "opaque", "picking", "try_state", "user_iterators",
         ),
     ),
     ("features", ("converters", "converters.*")),
