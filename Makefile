@@ -1,10 +1,12 @@
 # Development tasks of imp2tf. `make` lists them.
 #
 # VENV=DIRECTORY   another virtual environment        PYTHON=COMMAND   the interpreter to make it with
+# N=COUNT          how many random programs `make fuzz` runs
 # ARGS="..."       passed on, for example: make test ARGS="-n 2 -k while"
 
 VENV ?= .venv
 ARGS ?=
+N ?= 200
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
@@ -20,7 +22,7 @@ $(INSTALLED): setup.cfg pyproject.toml scripts/setup_venv.sh
 	@PYTHON="$(PYTHON)" scripts/setup_venv.sh "$(VENV)"
 
 test: lint                 ## lint, types and the whole test suite
-	@$(BIN)/pytest $(ARGS)
+	@$(BIN)/pytest -n auto $(ARGS)
 
 lint: $(INSTALLED)         ## style and types
 	@$(BIN)/ruff check .
@@ -35,8 +37,8 @@ bench: $(INSTALLED)        ## all benchmarks: eager, tf.function and imp2tf side
 bench-quick: $(INSTALLED)  ## the same in a minute or two, with rougher numbers
 	@$(BIN)/python -m benchmarks --quick $(ARGS)
 
-fuzz: $(INSTALLED)         ## random programs, graph against eager, until stopped
-	@$(BIN)/python -m tests.fuzz $(ARGS)
+fuzz: $(INSTALLED)         ## N random programs, graph against eager
+	@$(BIN)/python -m tests.fuzz --count $(N) --shrink $(ARGS)
 
 clean:                     ## removes what was built and cached; the virtual environment stays
 	@rm -rf build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .coverage .coverage.* htmlcov

@@ -18,7 +18,7 @@ from imp2tf.session import Session, current, suspended
 from imp2tf.tf_compat import add_control_input
 from imp2tf.values import Deferred, Growable, PyNumber, Union
 
-__all__ = ["commits", "has_pending_writes", "host_call", "host_result", "order_effects", "stop_run"]
+__all__ = ["commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_result", "order_effects", "stop_run"]
 
 QUIET_STATEFUL = frozenset({"VarHandleOp", "ReadVariableOp", "Placeholder", "StatelessIf", "StatelessWhile", "StatelessCase"}) | RANDOM_OPS
 HOST_OPS = frozenset({"EagerPyFunc", "PyFunc", "Assert", "PrintV2"})
@@ -134,6 +134,18 @@ def _same_elements(a: Any, b: Any) -> bool:
 def _located(session: Session, place: Place) -> Recipe:
     source = session.source_of(place.owner)
     return lambda build: place.on(source.fetch(build.args))
+
+
+def has_effects_so_far(session: Session) -> bool:
+    """Whether a run that gets here may have done something that cannot be undone."""
+    if session.python_calls:
+        return True
+    graph = tf.compat.v1.get_default_graph()
+    while graph is not None:
+        if any(_has_effect(op) and op.type not in CALLS for op in graph.get_operations()):
+            return True
+        graph = getattr(graph, "outer_graph", None)
+    return False
 
 
 def order_effects(session: Session, graph: Any) -> bool:

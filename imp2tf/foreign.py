@@ -223,6 +223,8 @@ def _call_with_list(function: Any, args: list[Any], kwargs: dict[str, Any]) -> A
     if grown is None or any(isinstance(value, StackedList) for value in rest):
         fall_back(Contents, f"{_name(function)} is given a list of run-time length")
     _stop_if_refused_empty(function, grown, args[1:], kwargs)
+    if function is tf.concat and rest:
+        return run_operation(_concat, grown, *args[1:], **kwargs)
     stacked = grown.stack()
     if function is tf.add_n and not rest:
         return tf.reduce_sum(stacked, 0)
@@ -230,8 +232,6 @@ def _call_with_list(function: Any, args: list[Any], kwargs: dict[str, Any]) -> A
         return _stack(stacked, *args[1:], **kwargs)
     if function in TAKES_STACKED:
         return run_operation(function, stacked, *args[1:], **kwargs)
-    if function is tf.concat and rest and stacked.shape.rank is not None and stacked.shape[1:].is_fully_defined():
-        return run_operation(_concat, stacked, *args[1:], **kwargs)
     return fall_back(Contents, f"{_name(function)} is given a list of run-time length")
 
 
@@ -247,11 +247,18 @@ def _stack(stacked: tf.Tensor, axis: int = 0, name: str | None = None) -> tf.Ten
     return tf.transpose(stacked, moved)
 
 
-def _concat(stacked: tf.Tensor, axis: int, name: str | None = None) -> tf.Tensor:
+def _concat(grown: StackedList, axis: Any, name: str | None = None) -> tf.Tensor:
+    """``tf.concat`` along the first axis, of elements that may differ in their size there."""
     del name
-    if axis not in (0, -stacked.shape.rank + 1):
-        fall_back(Contents, "tf.concat of a list of run-time length along another axis")
-    return tf.reshape(stacked, [-1, *stacked.shape[2:].as_list()])
+    (dtype, shape), = grown.found.element.components()
+    if shape.rank in (None, 0) or axis not in (0, -shape.rank) or not shape[1:].is_fully_defined():
+        fall_back(Contents, "tf.concat of a list of run-time length, of elements of unknown shape or along another axis")
+    elements = [-1, *shape[1:].as_list()]
+    joined = tf.raw_ops.TensorListConcatV2(
+        input_handle=grown.found.handles[1], element_shape=elements, leading_dims=tf.constant([], tf.int64), element_dtype=dtype)
+    tensor = joined.tensor
+    tensor.set_shape([None, *shape[1:].as_list()])
+    return tensor
 
 
 def _stop_if_refused_empty(function: Any, grown: StackedList, args: list[Any], kwargs: dict[str, Any]) -> None:

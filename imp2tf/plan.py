@@ -19,7 +19,7 @@ from imp2tf.rewrite import SHARED
 from imp2tf.session import Session, resumed
 from imp2tf.snapshots import is_record
 from imp2tf.sources import Source
-from imp2tf.specs import Dense, Number
+from imp2tf.specs import Dense, Number, may_be_lost
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import DEAD, LOST, NUMBER_TYPES, UNBOUND, Deferred, Growable, PyNumber, Sentinel, Union, is_runtime
 
@@ -87,7 +87,7 @@ class Recorder:
 
     def _one_of(self, value: Union) -> Recipe:
         tag = self._index(value.tag)
-        parts = [_lost if one is LOST else _same(None) if one is DEAD else self._add(one) for one in value.alternatives]
+        parts = [_same(None) if one is DEAD else self._add(one) for one in value.alternatives]
         return lambda build: parts[int(build.tensors[tag].numpy())](build)
 
     def _deferred(self, value: Deferred) -> Recipe:
@@ -182,6 +182,8 @@ class Recorder:
     def _growable(self, found: Growable) -> Recipe:
         spec = GrowableList(found.element)
         element = found.element
+        if may_be_lost(element):
+            fall_back(LostValue, "an object made anew in a branch or loop leaves the function in a list")
         if isinstance(element, (Dense, Number)) and element.components()[0][1].is_fully_defined():
             return self._stacked(found, element)
         start, count = len(self.tensors), len(found.handles)
@@ -292,9 +294,6 @@ def _constant(value: Any) -> Recipe:
 def _same(value: Any) -> Recipe:
     return lambda build: value
 
-
-def _lost(build: Build) -> Any:
-    fall_back(LostValue, "an object made anew in a branch or loop leaves the function")
 
 
 def _from_source(source: Source) -> Recipe:

@@ -14,8 +14,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.effects import order_effects, stop_run
-from imp2tf.errors import NoFixpoint, RaisesUnderTry, SeveralKinds, fall_back
+from imp2tf.effects import has_effects_so_far, order_effects, stop_run
+from imp2tf.errors import NoFixpoint, RaisesUnderTry, SeveralKinds, TraceFailed, fall_back
 from imp2tf.exceptions import ProgramRaise, rebuilder, user_frames
 from imp2tf.heap import old_value
 from imp2tf.join import describe, join, without_stale
@@ -127,6 +127,8 @@ def emit_raise(session: Session, raised: ProgramRaise) -> None:
     """Make the program's own exception end the run at this point of the graph."""
     if session.trying:
         fall_back(RaisesUnderTry, f"{type(raised.error).__name__} may be raised by a call or an operation under try or with")
+    if raised.retry is not None and has_effects_so_far(session):
+        fall_back(TraceFailed, f"an operation refuses its arguments: {raised.error}")
     make, values = rebuilder(session, raised)
     stop_run(make, *values)
 

@@ -12,14 +12,14 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.errors import LostValue, SeveralKinds, fall_back
+from imp2tf.errors import SeveralKinds, fall_back
 from imp2tf.session import current
 from imp2tf.snapshots import Snapshot, freeze
 from imp2tf.values import DEAD, LOST, NUMBER_DTYPES, NUMBER_TYPES, Deferred, PyNumber, Union
 
 __all__ = [
     "BOTTOM", "SCALAR", "Component", "Composite", "ConstSet", "Constant", "DeferredSpec", "Dense", "Items", "Mapping", "Number",
-    "OneOf", "Record", "Spec", "Tensors", "empty_tensor_list", "same_constant",
+    "OneOf", "Record", "Spec", "Tensors", "empty_tensor_list", "may_be_lost", "same_constant",
 ]
 
 Component = tuple[tf.DType, tf.TensorShape]
@@ -433,9 +433,14 @@ class OneOf(_Parts):
                 chosen = part.realize(tensors)
             else:
                 collections.deque((next(tensors) for _ in part.components()), maxlen=0)
-        if chosen is LOST:
-            fall_back(LostValue, "an object made anew in a branch or loop leaves the function")
         return chosen
 
     def key(self) -> Hashable:
         return "one of", self._parts_key()
+
+
+def may_be_lost(spec: Spec) -> bool:
+    """Whether a value may be, or hold, an object that cannot be put together again."""
+    if isinstance(spec, Constant):
+        return spec.value is LOST
+    return any(map(may_be_lost, getattr(spec, "parts", ())))

@@ -136,7 +136,7 @@ def _while(w: Writer) -> None:
     w.line(f"{count} = 0" if kind == "int" else f"{count} = tf.constant(0)")
     w.scope.bind(count, kind)
     w.scope.fixed.add(count)
-    head = w.rng.choice([f"while {count} < {most} and {{cond}}:", f"while {{cond}} and {count} < {most}:", f"while {count} < {most}:"])
+    head = w.rng.choice([f"while {count} < {most} and ({{cond}}):", f"while ({{cond}}) and {count} < {most}:", f"while {count} < {most}:"])
     _loop(w, w.checked(head, " pass"), f"{count} += 1")
     w.scope.fixed.discard(count)
 

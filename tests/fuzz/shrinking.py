@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 import copy
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -44,8 +45,12 @@ def _edited(program: Program, edit: Edit) -> Program | None:
     tree = ast.parse(program.text)
     edit(tree)
     text = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    if "def make" not in text:
+        return None
     try:
-        compile(text, "candidate", "exec")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)    # of what no person would write
+            compile(text, "candidate", "exec")
     except (SyntaxError, ValueError):
         return None
     return replace(program, text=text) if text != program.text else None

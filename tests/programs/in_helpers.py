@@ -142,7 +142,7 @@ def helper_raises() -> World:
     return fn, each(i32([1, 2]), i32([1, 200]), i32([3]))
 
 
-@program("in_helpers", graph=True)
+@program("in_helpers")
 def helper_raises_and_the_loop_catches() -> World:
     def checked(v):
         if v > 100:

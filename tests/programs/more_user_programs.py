@@ -256,7 +256,7 @@ def hessian() -> World:
                     if x[0] > 0:
                         y = y * tf.reduce_sum(x**i)
             g = b.gradient(y, x)
-        return a.gradient(g, x)
+        return a.jacobian(g, x)
 
     return fn, [((f32([1.0, 2.0]),), {}), ((f32([-1.0, 2.0]),), {})]
 

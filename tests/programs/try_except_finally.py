@@ -221,7 +221,7 @@ def around_a_loop() -> World:
     return fn, each(i32([1, 2, 3]), i32([1, 2, 0, 3]))
 
 
-@program("try_except_finally", graph=True)
+@program("try_except_finally")
 def raised_by_a_helper() -> World:
     def root(v):
         if v < 0.0:
