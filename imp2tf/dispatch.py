@@ -12,14 +12,14 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, Recompiled, RecompileLimit, XlaRefused
-from imp2tf.guards import Miss, find_misses, relax
+from imp2tf.guards import Miss, describe_guard, find_misses, relax
 from imp2tf.input_signature import InputSignature
-from imp2tf.logs import log
+from imp2tf.logs import is_logged, log
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
 from imp2tf.session import Relaxations
 from imp2tf.stance import stance
-from imp2tf.trace import AlwaysRaises, Graph, OperationFailed, refused_by_xla, trace_call
+from imp2tf.trace import AlwaysRaises, Graph, OperationFailed, nodes_of, refused_by_xla, trace_call
 from imp2tf.verify import unverifiable, verified
 
 __all__ = ["Dispatcher", "FallbackRecord"]
@@ -199,10 +199,18 @@ class Dispatcher:
                 raise
             graph = self._traced(values)
         self._count("traces")
+        self._log_graph(graph)
         graph.run.count_host_call = functools.partial(self._count, "host_calls")
         self.graphs.insert(0, graph)
         self.last_failure = None
         return graph
+
+    def _log_graph(self, graph: Graph) -> None:
+        if is_logged("graph"):
+            log("graph", "%s: a graph of %d operations", self.name, len(nodes_of(graph.concrete)))
+        if is_logged("guards"):
+            for guard in graph.guards:
+                log("guards", "%s: %s", self.name, describe_guard(guard))
 
     def _traced(self, values: Sequence[Any]) -> Graph:
         started = time.monotonic()

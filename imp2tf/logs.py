@@ -1,6 +1,10 @@
 """The ``imp2tf`` logger: quiet by default, topics chosen by the environment variable ``IMP2TF_LOGS``.
 
     IMP2TF_LOGS="fallbacks,recompiles" python train.py
+
+A topic that was asked for is logged as warnings, the others as debug messages. The topics: why something runs as Python, once for each
+function and reason (fallbacks); why a function is traced again (recompiles); what a new graph assumes (guards); how large it is
+(graph).
 """
 from __future__ import annotations
 
@@ -8,14 +12,33 @@ import logging
 import os
 from typing import Any
 
-__all__ = ["TOPICS", "log"]
+__all__ = ["TOPICS", "is_logged", "log"]
 
 TOPICS = ("fallbacks", "recompiles", "guards", "graph")
 
 _logger = logging.getLogger("imp2tf")
-_chosen = frozenset(topic.strip() for topic in os.environ.get("IMP2TF_LOGS", "").split(",") if topic.strip())
+
+
+def _topics_asked_for() -> frozenset[str]:
+    asked = [topic.strip() for topic in os.environ.get("IMP2TF_LOGS", "").split(",") if topic.strip()]
+    for topic in asked:
+        if topic not in TOPICS:
+            _logger.warning("imp2tf: IMP2TF_LOGS names %r; the topics are %s", topic, ", ".join(TOPICS))
+    return frozenset(asked)
+
+
+_asked = _topics_asked_for()
+
+
+def _level(topic: str) -> int:
+    return logging.WARNING if topic in _asked else logging.DEBUG
+
+
+def is_logged(topic: str) -> bool:
+    """Whether anybody will see what is logged under a topic: for messages that are costly to make."""
+    return _logger.isEnabledFor(_level(topic))
 
 
 def log(topic: str, message: str, *args: Any) -> None:
-    """Log under a topic: at WARNING if the topic was asked for, else at DEBUG."""
-    _logger.log(logging.WARNING if topic in _chosen else logging.DEBUG, message, *args)
+    """Log under a topic."""
+    _logger.log(_level(topic), f"imp2tf [{topic}] {message}", *args)

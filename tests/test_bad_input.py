@@ -246,7 +246,8 @@ def test_what_a_print_raises_comes_out_of_the_call(error: BaseException, monkeyp
             converted(ONE)
     assert caught.value is error
     assert error.__context__ is None
-    assert user_lines(error)[-1] == ("notes", notes.__code__.co_firstlineno + 2)
+    *_, line, last = user_lines(error)
+    assert (line, last[0]) == (("notes", notes.__code__.co_firstlineno + 2), "write")
     assert len(seen) == len(before)
     assert converted(ONE) == 1.0
     assert len(seen) == len(before) + 1

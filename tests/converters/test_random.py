@@ -67,7 +67,8 @@ def test_what_a_draw_refuses_is_raised_as_eager_raises_it() -> None:
     converted(tf.constant(2))
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
         converted(tf.constant(-1))
-    assert caught.traceback[-1].path.name == "test_random.py"
+    assert "<lambda>" in [entry.name for entry in caught.traceback]
+    assert not any("imp2tf" in str(entry.path) for entry in caught.traceback[2:])
     with pytest.raises(tf.errors.InvalidArgumentError) as eager:
         tf.random.uniform([tf.constant(-1)], seed=1)
     assert str(caught.value) == str(eager.value)
