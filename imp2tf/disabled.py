@@ -26,7 +26,7 @@ def disable(func: Callable[P, R]) -> Callable[P, R]:
       TypeError: `func` is not callable.
     """
     if isinstance(func, (staticmethod, classmethod)):
-        return type(func)(disable(func.__func__))  # type: ignore[return-value]
+        return type(func)(disable(func.__func__))
     function = getattr(func, "python_function", func)
     if not callable(function):
         raise TypeError(f"func must be callable, not {type(func).__name__} {func!r}")

@@ -15,7 +15,7 @@ def stance() -> str:
     return _chosen[-1]
 
 
-class set_stance:  # noqa: N801  (called as a function)
+class set_stance:
     """Choose what converted functions do from now on, in all threads; as a context manager, until the block ends.
 
         imp2tf.set_stance("force_eager")

@@ -201,7 +201,7 @@ class Graph:
             self.run.args, self.run.error, self.run.commit, self.run.results = args, None, [], []
             return self._ran(captured, args, commit)
 
-    def _ran(self, captured: Sequence[Any], args: Sequence[Any], commit: Commit) -> Any:
+    def _ran(self, captured: list[Any], args: Sequence[Any], commit: Commit) -> Any:
         """What is raised after a failed run is raised outside of its handler: TensorFlow's error is no part of the program."""
         try:
             outputs = self._outputs(captured)

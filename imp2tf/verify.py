@@ -16,8 +16,8 @@ import tensorflow as tf
 
 from imp2tf.errors import DivergenceError, NotVerified
 from imp2tf.random_ops import RANDOM_OPS
-from imp2tf.trace import WITHOUT_EFFECT, Graph, nodes_of
 from imp2tf.tf_compat import is_stateful_op
+from imp2tf.trace import WITHOUT_EFFECT, Graph, nodes_of
 
 __all__ = ["unverifiable", "verified"]
 
@@ -88,8 +88,8 @@ def _differences(graph: Any, python: Any, path: str, depth: int) -> Iterator[str
     elif type(graph) is not type(python):
         yield f"{path} is a {type(graph).__name__} in the graph, a {type(python).__name__} in plain Python"
     elif isinstance(graph, tf.__internal__.CompositeTensor) and not isinstance(graph, tf.Variable):
-        flat = [tf.nest.flatten(one, expand_composites=True) for one in (graph, python)]
-        yield from _differences(*flat, path, depth + 1)
+        parts = [tf.nest.flatten(one, expand_composites=True) for one in (graph, python)]
+        yield from _differences(parts[0], parts[1], path, depth + 1)
     elif isinstance(graph, float | np.floating):
         if not np.isclose(graph, python, rtol=1e-6, atol=1e-9, equal_nan=True):
             yield _values(path, graph, python)
@@ -100,10 +100,15 @@ def _differences(graph: Any, python: Any, path: str, depth: int) -> Iterator[str
     elif isinstance(graph, types.FunctionType):
         if graph.__code__ is not python.__code__:
             yield _values(path, graph, python)
-    elif type(graph).__eq__ is object.__eq__:
+    elif _has_own_equality(graph):
+        if not np.all(graph == python):
+            yield _values(path, graph, python)
+    else:
         yield from _item_differences(getattr(graph, "__dict__", {}), getattr(python, "__dict__", {}), path, depth)
-    elif not np.all(graph == python):
-        yield _values(path, graph, python)
+
+
+def _has_own_equality(value: Any) -> bool:
+    return any("__eq__" in vars(cls) for cls in type(value).__mro__ if cls is not object)
 
 
 def _item_differences(graph: dict[Any, Any], python: dict[Any, Any], path: str, depth: int) -> Iterator[str]:
