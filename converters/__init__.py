@@ -31,6 +31,7 @@ from imp2tf.converters import (
     reductions,
     subscripts,
     tapes,
+    tensor_arrays,
     tf_control_flow,
     try_,
     while_,
@@ -86,5 +87,6 @@ __all__ = [
     "random_",
     "reductions",
     "tapes",
+    "tensor_arrays",
     "tf_control_flow",
 ]

@@ -13,13 +13,16 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import tensorflow as tf
+
 from imp2tf.alternatives import over
+from imp2tf.arithmetic import as_number, run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.effects import host_call
-from imp2tf.errors import ForeignCall, fall_back
-from imp2tf.foreign import materialized, register_host_method
-from imp2tf.heap import has_written_fields, is_user_function
-from imp2tf.values import Deferred, Union
+from imp2tf.errors import ForeignCall, NeedsValue, fall_back
+from imp2tf.foreign import lowered, materialized, register_host_method
+from imp2tf.heap import contents, has_written_fields, is_container, is_user_function
+from imp2tf.values import Deferred, PyNumber, Union
 
 STREAMS = ("stdout", "stderr")
 
@@ -31,6 +34,24 @@ def print_(*values: Any, sep: Any = None, end: Any = None, file: Any = None, flu
     if stream is None and file is not None:
         fall_back(ForeignCall, f"print to a {type(file).__name__}")
     host_call(lambda *shown: print(*shown, sep=sep, end=end, flush=flush, file=_stream(stream)), *map(printable, values))
+
+
+@replace_call(tf.print)
+def tf_print(*values: Any, **options: Any) -> Any:
+    """``tf.print(...)``: TensorFlow words run-time ints as Python does, other numbers it would not."""
+    if any(map(_is_worded_otherwise, values)):
+        fall_back(NeedsValue, "tf.print of a Python number that only the run knows")
+    shown = [as_number(value, value.kind) if isinstance(value, PyNumber) else lowered(value) for value in values]
+    return run_operation(tf.print, *shown, **options)
+
+
+def _is_worded_otherwise(value: Any) -> bool:
+    if isinstance(value, PyNumber):
+        return value.kind != "int"
+    if is_container(value):
+        value = contents(value)
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return any(map(_is_worded_otherwise, parts))
 
 
 def _stream_name(file: Any) -> str | None:

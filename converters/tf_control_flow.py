@@ -73,6 +73,8 @@ def as_tuple(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _tensors(value: Any) -> Any:
+    if isinstance(value, tf.TensorArray):
+        return value
     return run_operation(tf.nest.map_structure, tf.convert_to_tensor, lowered(value, inside=True))
 
 

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from imp2tf.alternatives import over, raise_error, stripped
 from imp2tf.arithmetic import run_operation
+from imp2tf.arrays import TracedArray
 from imp2tf.calls import call
 from imp2tf.containers import ContainerMethod, static
 from imp2tf.errors import ForeignCall, LostValue, NeedsValue, fall_back
@@ -26,6 +27,7 @@ MISSING = object()
 AS_THEY_ARE = (
     types.ModuleType, types.BuiltinFunctionType, types.MethodType, str, bytes, int, float, complex, type(None), tuple,
     tf.DType, tf.TensorShape, tf.Variable, np.ndarray, np.generic, functools.partial, super, range, slice, frozenset, types.GeneratorType,
+    TracedArray,
 )
 LIBRARIES = frozenset({"tensorflow", "numpy", "keras", "builtins", "collections", "math", "functools", "threading", "contextlib", "io"})
 

@@ -19,7 +19,7 @@ from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
 from imp2tf.session import Relaxations
 from imp2tf.stance import stance
-from imp2tf.trace import AlwaysRaises, Graph, nodes_of, refused_by_xla, trace_call
+from imp2tf.trace import AlwaysRaises, Graph, OperationFailed, nodes_of, refused_by_xla, trace_call
 from imp2tf.verify import unverifiable, verified
 
 __all__ = ["Dispatcher", "FallbackRecord"]
@@ -78,9 +78,9 @@ class Dispatcher:
         self.misses: list[str] = []
         self.jit_compile = self.options.jit_compile
 
-    def _count(self, what: str) -> int:
+    def _count(self, what: str, by: int = 1) -> int:
         with self.counting:
-            self.counts[what] += 1
+            self.counts[what] += by
             return self.counts[what]
 
     # -------------------------------------------------------------------------------------- calls
@@ -130,22 +130,24 @@ class Dispatcher:
     def _run(self, graph: Graph, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a graph; what it cannot do after all is done by Python, outside of the handler of the error that said so."""
         failure: ConversionError | None = None
+        failed: tf.errors.OpError | None = None
         try:
             result = graph(values)
         except Fallback as fallback:
             failure = fallback.error
-        except tf.errors.OpError as error:
-            if graph.xla:
-                failure = XlaRefused(f"XLA does not run the graph: {_first_line(error)}")
-            elif graph.has_effects:
-                self._count("graph_calls")
-                raise
+        except OperationFailed as operation:
+            failed = operation.error
         except BaseException:
             self._count("graph_calls")
             raise
         else:
             self._count("graph_calls")
             return result
+        if failed is not None and graph.xla:
+            failure = XlaRefused(f"XLA does not run the graph: {_first_line(failed)}")
+        elif failed is not None and graph.has_effects:
+            self._count("graph_calls")
+            raise failed
         if isinstance(failure, XlaRefused):
             return self._run(self._without_xla(graph, values, failure), values, args, kwargs)
         if failure is not None:

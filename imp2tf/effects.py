@@ -15,7 +15,7 @@ from imp2tf.places import Contents, Place, Tail
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, read_draws
 from imp2tf.session import Session, current, suspended
-from imp2tf.tf_compat import add_control_input
+from imp2tf.tf_compat import add_control_input, function_bodies, is_stateful_op
 from imp2tf.values import Deferred, Growable, PyNumber, Union
 
 __all__ = ["commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_result", "order_effects", "stop_run"]
@@ -142,10 +142,18 @@ def has_effects_so_far(session: Session) -> bool:
         return True
     graph = tf.compat.v1.get_default_graph()
     while graph is not None:
-        if any(_has_effect(op) and op.type not in CALLS for op in graph.get_operations()):
+        if any(_changes_state(op) for op in graph.get_operations()):
             return True
         graph = getattr(graph, "outer_graph", None)
     return False
+
+
+def _changes_state(op: tf.Operation) -> bool:
+    """Whether an operation, or one in the functions it calls, has an effect other than calling Python."""
+    if op.type not in CALLS:
+        return _has_effect(op)
+    nodes = (node for body in function_bodies(op) for node in body.node_def)
+    return any(is_stateful_op(node.op) and node.op not in QUIET_STATEFUL | HOST_OPS | CALLS for node in nodes)
 
 
 def order_effects(session: Session, graph: Any) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.arithmetic import as_tensor, holds_runtime, run_operation
+from imp2tf.arrays import TracedArray
 from imp2tf.errors import Contents, ForeignCall, GraphRefused, NeedsValue, NoSource, fall_back
 from imp2tf.exceptions import innermost, user_frames
 from imp2tf.growable import growable_length
@@ -159,6 +160,8 @@ def lowered(value: Any, inside: bool = False) -> Any:
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, slice):
         return slice(*[lowered(part, inside=True) for part in (value.start, value.stop, value.step)])
+    if isinstance(value, TracedArray):
+        return value.functional() if current().embedded else fall_back(ForeignCall, "TensorFlow is given a TensorArray")
     return value
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.arrays import TracedArray
 from imp2tf.errors import LostValue, fall_back
 from imp2tf.growable import GrowableList
 from imp2tf.heap import contents, is_container
@@ -21,7 +22,7 @@ from imp2tf.snapshots import is_record
 from imp2tf.sources import Source
 from imp2tf.specs import Dense, Number, may_be_lost
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import DEAD, LOST, NUMBER_TYPES, UNBOUND, Deferred, Growable, PyNumber, Sentinel, Union, is_runtime
+from imp2tf.values import DEAD, LOST, NUMBER_TYPES, UNBOUND, Deferred, Facts, Growable, PyNumber, Sentinel, Union, is_runtime
 
 __all__ = ["Build", "Recipe", "Recorder"]
 
@@ -129,6 +130,8 @@ class Recorder:
             return self._shared(value, lambda: _empty_like(value), lambda: self.elements(contents(value)), _fill)
         if isinstance(value, types.FunctionType):
             return self._function(value)
+        if isinstance(value, TracedArray):
+            return self._array(value)
         if _is_of_the_trace(value):
             return _constant(value)
         if is_record(value):
@@ -211,6 +214,17 @@ class Recorder:
 
         return make
 
+    def _array(self, value: TracedArray) -> Recipe:
+        """The eager array in the place of a traced one."""
+        fields = self._fields(value)
+
+        def make(build: Build) -> tf.TensorArray:
+            made = _new_object(value)
+            _set_fields(made, fields(build))
+            return made.eager()
+
+        return self._shared_by_id(value, make)
+
     def _function(self, value: types.FunctionType) -> Recipe:
         """A function made in the trace: the user's own code over the values its cells have now."""
         original: types.CodeType | None = getattr(value, "__imp2tf_code__", None)
@@ -282,7 +296,7 @@ def _cell_value(cell: types.CellType) -> Any:
 
 
 def _is_of_the_trace(value: Any) -> bool:
-    return type(value).__module__.startswith("imp2tf.") and not isinstance(value, (Sentinel, BaseException))
+    return type(value).__module__.startswith("imp2tf.") and not isinstance(value, (Sentinel, Facts, BaseException))
 
 
 def _constant(value: Any) -> Recipe:

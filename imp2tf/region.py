@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from imp2tf.effects import has_effects_so_far, order_effects, stop_run
 from imp2tf.errors import NoFixpoint, RaisesUnderTry, SeveralKinds, TraceFailed, fall_back
-from imp2tf.exceptions import ProgramRaise, rebuilder, user_frames
+from imp2tf.exceptions import ProgramRaise, Retry, rebuilder, user_frames
 from imp2tf.heap import old_value
 from imp2tf.join import describe, join, without_stale
 from imp2tf.junctions import BranchFlags, note_junction
@@ -240,11 +240,11 @@ def select(pred: tf.Tensor, a: Callable[[], Any], b: Callable[[], Any], state: S
     return box.value
 
 
-def stop_if(pred: tf.Tensor, error: BaseException) -> None:
-    """Raise `error` in the program where `pred` holds."""
+def stop_if(pred: tf.Tensor, error: BaseException, retry: Retry | None = None) -> None:
+    """Raise `error` in the program where `pred` holds; or, more exactly, what the call `retry` raises when the run makes it."""
 
     def raising() -> None:
-        raise ProgramRaise(error)
+        raise ProgramRaise(error, retry)
 
     cond(tf.reshape(pred, []), raising, lambda: None, NO_STATE)
 

@@ -12,10 +12,11 @@ from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.arrays import TracedArray
 from imp2tf.errors import SeveralKinds, fall_back
 from imp2tf.session import current
 from imp2tf.snapshots import Snapshot, freeze
-from imp2tf.values import DEAD, LOST, NUMBER_DTYPES, NUMBER_TYPES, Deferred, PyNumber, Union
+from imp2tf.values import DEAD, LOST, NUMBER_DTYPES, NUMBER_TYPES, Deferred, Facts, PyNumber, Union
 
 __all__ = [
     "BOTTOM", "SCALAR", "Component", "Composite", "ConstSet", "Constant", "DeferredSpec", "Dense", "Items", "Mapping", "Number",
@@ -96,6 +97,8 @@ def same_constant(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, (int, float, complex, str, bytes)):
         return bool(a == b) and repr(a) == repr(b)
+    if isinstance(a, Facts):
+        return bool(a == b)
     if type(a).__name__ == "function":
         return _function_key(a) == _function_key(b)
     return False
@@ -127,6 +130,8 @@ class Constant(Spec):
             return "constant", _function_key(value)
         if isinstance(value, (int, float, complex, str, bytes)):
             return "constant", type(value), repr(value)
+        if isinstance(value, Facts):
+            return "constant", value
         return "constant", id(value)
 
 
@@ -328,6 +333,10 @@ class Record(_Parts):
         made = self.cls.__new__(self.cls, *values[: self.args])
         made.__dict__.update(zip(self.names, values[self.args:], strict=True))
         return born(made)
+
+    def realize(self, tensors: Tensors) -> Any:
+        made = super().realize(tensors)
+        return made.eager() if isinstance(made, TracedArray) else made
 
     def key(self) -> Hashable:
         return "record", self.cls, self.names, self.args, self._parts_key()

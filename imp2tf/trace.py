@@ -45,7 +45,7 @@ from imp2tf.taped import Taped
 from imp2tf.tf_compat import build_while, call_concrete, captures_of, in_eager_mode, is_stateful_op, tape_may_record
 from imp2tf.values import Growable
 
-__all__ = ["WITHOUT_EFFECT", "AlwaysRaises", "Graph", "Rehearsal", "Run", "nodes_of", "refused_by_xla", "trace_call"]
+__all__ = ["WITHOUT_EFFECT", "AlwaysRaises", "Graph", "OperationFailed", "Rehearsal", "Run", "nodes_of", "refused_by_xla", "trace_call"]
 
 
 class Run:
@@ -140,6 +140,14 @@ class _QuietWhileTracing(logging.Filter):
 tf.get_logger().addFilter(_QuietWhileTracing())
 
 
+class OperationFailed(BaseException):
+    """An operation failed while the graph ran: `error` is what TensorFlow says, not an exception that the program raised."""
+
+    def __init__(self, error: tf.errors.OpError) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 class AlwaysRaises(BaseException):
     """The program raises for certain, whatever the tensors are: there is nothing to put in a graph."""
 
@@ -189,6 +197,8 @@ class Graph:
         rehearsal = Rehearsal()
         try:
             rehearsal.result = self._call(args, commit=rehearsal.writes.extend)
+        except OperationFailed as operation:
+            rehearsal.error = operation.error
         except Exception as error:
             rehearsal.error = error
         return rehearsal
@@ -222,7 +232,8 @@ class Graph:
         """The run ended early: by the program's own exception, or by an operation that failed."""
         stored, self.run.error = self.run.error, None
         if stored is None:
-            raise self._refused(error)
+            refused = self._refused(error)
+            raise OperationFailed(refused) if isinstance(refused, tf.errors.OpError) else refused
         if isinstance(stored, GraphRefused):
             raise Fallback(stored)
         commit(self.run.commit)

@@ -14,7 +14,7 @@ from imp2tf.errors import NeedsValue, SeveralKinds, fall_back
 from imp2tf.tf_compat import is_symbolic_tensor
 
 __all__ = [
-    "DEAD", "LOST", "NUMBER_DTYPES", "NUMBER_TYPES", "SKIP", "UNBOUND", "Deferred", "Growable", "PyNumber", "Sentinel", "Union",
+    "DEAD", "LOST", "NUMBER_DTYPES", "NUMBER_TYPES", "SKIP", "UNBOUND", "Deferred", "Facts", "Growable", "PyNumber", "Sentinel", "Union",
     "is_runtime", "is_tensor", "number_kind",
 ]
 
@@ -95,6 +95,12 @@ class Union:
         fall_back(SeveralKinds, f"a value of several kinds ({', '.join(map(_kind_name, self.alternatives))}) reaches unconverted code")
 
     __bool__ = __iter__ = __len__ = __int__ = __float__ = __index__ = __str__ = __hash__ = _several
+
+
+class Facts:
+    """Base of immutable, hashable descriptions that the machinery keeps in objects of the trace: compared by value."""
+
+    __slots__ = ()
 
 
 class Growable:

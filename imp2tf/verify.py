@@ -88,8 +88,8 @@ def _differences(graph: Any, python: Any, path: str, depth: int) -> Iterator[str
     elif type(graph) is not type(python):
         yield f"{path} is a {type(graph).__name__} in the graph, a {type(python).__name__} in plain Python"
     elif isinstance(graph, tf.__internal__.CompositeTensor) and not isinstance(graph, tf.Variable):
-        parts = [tf.nest.flatten(one, expand_composites=True) for one in (graph, python)]
-        yield from _differences(parts[0], parts[1], path, depth + 1)
+        ours, theirs = (tf.nest.flatten(one, expand_composites=True) for one in (graph, python))
+        yield from _differences(ours, theirs, path, depth + 1)
     elif isinstance(graph, float | np.floating):
         if not np.isclose(graph, python, rtol=1e-6, atol=1e-9, equal_nan=True):
             yield _values(path, graph, python)
@@ -100,15 +100,10 @@ def _differences(graph: Any, python: Any, path: str, depth: int) -> Iterator[str
     elif isinstance(graph, types.FunctionType):
         if graph.__code__ is not python.__code__:
             yield _values(path, graph, python)
-    elif _has_own_equality(graph):
-        if not np.all(graph == python):
-            yield _values(path, graph, python)
-    else:
+    elif type(graph).__eq__ is object.__eq__:  # type: ignore[comparison-overlap]
         yield from _item_differences(getattr(graph, "__dict__", {}), getattr(python, "__dict__", {}), path, depth)
-
-
-def _has_own_equality(value: Any) -> bool:
-    return any("__eq__" in vars(cls) for cls in type(value).__mro__ if cls is not object)
+    elif not np.all(graph == python):
+        yield _values(path, graph, python)
 
 
 def _item_differences(graph: dict[Any, Any], python: dict[Any, Any], path: str, depth: int) -> Iterator[str]:

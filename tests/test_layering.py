@@ -17,14 +17,14 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "reading programs",
         ("source", "source_file", "mangling", "quote", "analysis", "analysis.*", "rewrite", "targets", "conversion"),
     ),
-    ("values and the heap", ("values", "places", "sources", "session", "heap")),
+    ("values and the heap", ("values", "places", "sources", "session", "heap", "arrays")),
     ("the lattice", ("snapshots", "specs", "growable", "join")),
     ("regions of the graph", ("plan", "effects", "exceptions", "random_ops", "connectivity", "junctions", "region", "exits")),
     (
         "what operators share",
         (
-            "alternatives", "arithmetic", "attributes", "calls", "containers", "foreign", "iterables", "iteration", "loops",
-            "operations", "opaque", "picking", "try_state", "user_iterators",
+            "alternatives", "arithmetic", "array_items", "attributes", "calls", "containers", "foreign", "iterables", "iteration",
+            "loops", "opaque", "operations", "picking", "refusals", "try_state", "user_iterators",
         ),
     ),
     ("features", ("converters", "converters.*")),

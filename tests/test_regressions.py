@@ -128,3 +128,15 @@ def test_equal_code_in_two_files_keeps_its_own_lines(tmp_path) -> None:
         with pytest.raises(ValueError, match="positive") as caught:
             imp2tf.convert(names["f"], profile_runs=0)(tf.constant(1.0))
         assert str(file) in {str(entry.path) for entry in caught.traceback}
+
+
+def test_tf_print_of_run_time_numbers() -> None:
+    def make():
+        def f(x):
+            n = int(x)
+            tf.print("n", n, [n, x], {"a": n})
+            if n > 1:
+                tf.print(float(x) / 3, bool(x > 0), sep="|")
+            return n
+        return f, [((tf.constant(value),), {}) for value in (1.0, 2.5)]
+    check(make)
