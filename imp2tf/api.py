@@ -9,7 +9,7 @@ import operator
 import sys
 import types
 from collections.abc import Callable
-from typing import Any, ClassVar, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
 import tensorflow as tf
 
@@ -20,17 +20,22 @@ from imp2tf.embedding import call_in_graph
 from imp2tf.errors import Fallback
 from imp2tf.exceptions import strip_own_frames
 from imp2tf.guards import describe_guard
-from imp2tf.options import Options
+from imp2tf.options import Keywords, Options
 from imp2tf.parameters import name_of
 from imp2tf.report import Report
 from imp2tf.session import active
 from imp2tf.stance import stance
 from imp2tf.tf_compat import in_eager_mode
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 __all__ = ["BoundFunction", "ConvertedFunction", "convert", "explain"]
 
 P = ParamSpec("P")
+Q = ParamSpec("Q")
 R = TypeVar("R")
+S = TypeVar("S")
 
 
 class ConvertedFunction(Generic[P, R]):
@@ -80,6 +85,12 @@ class ConvertedFunction(Generic[P, R]):
             failure = fallback.error
         self._dispatcher.note(failure)
         return self._function(*args, **kwargs)
+
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> ConvertedFunction[P, R]: ...
+
+    @overload
+    def __get__(self: ConvertedFunction[Concatenate[S, Q], R], instance: S, owner: type | None = None) -> BoundFunction[Q, R]: ...
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else BoundFunction(self, instance)
@@ -184,7 +195,7 @@ class ConvertedFunction(Generic[P, R]):
         self._dispatcher.reset()
 
 
-class BoundFunction:
+class BoundFunction(Generic[Q, R]):
     """A converted function as a method of an instance; instances share its graphs."""
 
     autograph_info__: ClassVar[dict[str, Any]] = {}
@@ -200,7 +211,7 @@ class BoundFunction:
 
     python_function = __wrapped__ = __imp2tf_function__
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Q.args, **kwargs: Q.kwargs) -> R:
         return self.__func__(self.__self__, *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
@@ -242,15 +253,21 @@ def _concrete(call: Callable[..., Any], function: ConvertedFunction[..., Any], a
 
 
 # ------------------------------------------------------------------------------------------------ convert
-@overload
-def convert(func: Callable[P, R], /, **options: Any) -> ConvertedFunction[P, R]: ...
+class Converting(Protocol):
+    """`convert` with options, as a decorator."""
+
+    def __call__(self, func: Callable[P, R], /) -> ConvertedFunction[P, R]: ...
 
 
 @overload
-def convert(func: None = None, /, **options: Any) -> Callable[[Callable[P, R]], ConvertedFunction[P, R]]: ...
+def convert(func: Callable[P, R], /, **options: Unpack[Keywords]) -> ConvertedFunction[P, R]: ...
 
 
-def convert(  # type: ignore[misc]  # the overloads take options as a whole, to stay readable
+@overload
+def convert(func: None = None, /, **options: Unpack[Keywords]) -> Converting: ...
+
+
+def convert(
     func: Any = None, /, *, input_signature: Any = None, jit_compile: bool | None = None, reduce_retracing: bool = True,
     fullgraph: bool = False, profile_runs: int = 1, speculate: bool = True, recompile_limit: int = 8, rewrite: str = "off",
     name: str | None = None,

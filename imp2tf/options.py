@@ -3,13 +3,27 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import tensorflow as tf
 
-__all__ = ["Options"]
+__all__ = ["Keywords", "Options"]
 
 _REWRITES = ("off", "safe", "fast")
+
+
+class Keywords(TypedDict, total=False):
+    """The keyword arguments of `imp2tf.convert`, for type checkers."""
+
+    input_signature: Sequence[Any] | None
+    jit_compile: bool | None
+    reduce_retracing: bool
+    fullgraph: bool
+    profile_runs: int
+    speculate: bool
+    recompile_limit: int
+    rewrite: Literal["off", "safe", "fast"]
+    name: str | None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the types of imp2tf and imp2tf.converters.
+# Checks the types of imp2tf and imp2tf.converters, and what other projects see of them (tests/typing).
 #
 #     scripts/typecheck.sh PYTHON [MYPY ARGUMENTS...]
 #
@@ -16,5 +16,5 @@ shift
 rm -rf build/lib build/typed
 "$python" -m pip --disable-pip-version-check install --quiet --no-index --no-deps --no-build-isolation \
     --target build/typed .
-"$python" -m mypy "$@" build/typed/imp2tf |
+MYPYPATH=build/typed "$python" -m mypy "$@" build/typed/imp2tf tests/typing/*.py |
     sed -e 's|^build/typed/imp2tf/converters/|converters/|' -e 's|^build/typed/||'
