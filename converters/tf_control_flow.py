@@ -73,7 +73,9 @@ def as_tuple(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _tensors(value: Any) -> Any:
-    return value if isinstance(value, tf.TensorArray) else run_operation(tf.nest.map_structure, tf.convert_to_tensor, lowered(value, inside=True))
+    if isinstance(value, tf.TensorArray):
+        return value
+    return run_operation(tf.nest.map_structure, tf.convert_to_tensor, lowered(value, inside=True))
 
 
 def kind_of(structure: Any) -> Callable[[tuple[Any, ...]], Any]:

@@ -159,13 +159,15 @@ class Dispatcher:
         reason = unverifiable(graph)
         if reason is not None:
             return self._python(args, kwargs, self.note(reason))
-        self._count("graph_calls")
         try:
-            return verified(graph, values, functools.partial(self._plain, args, kwargs))
+            return verified(graph, values, functools.partial(self._beside_graph, args, kwargs))
         except Fallback as fallback:
             failure = fallback.error
-        self._count("graph_calls", -1)
         return self._fall_back(failure, args, kwargs)
+
+    def _beside_graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self._count("graph_calls")
+        return self._plain(args, kwargs)
 
     # -------------------------------------------------------------------------------------- tracing
     def _new_graph(self, values: Sequence[Any]) -> tuple[Graph | None, ConversionError | None]:

@@ -51,8 +51,8 @@ def logged(tmp_path: Path, topics: str) -> list[str]:
 def test_each_reason_is_said_once(tmp_path: Path) -> None:
     assert logged(tmp_path, "fallbacks, recompiles, grafs") == [
         f"imp2tf: IMP2TF_LOGS names 'grafs'; the topics are {', '.join(TOPICS)}",
-        "imp2tf [fallbacks] sleeps: I2T101: time.sleep may have effects outside the graph [program.py:8, in sleeps] (hint: move the call out "
-        "of the converted function, or use a TensorFlow operation instead)",
+        "imp2tf [fallbacks] sleeps: I2T101: time.sleep may have effects outside the graph [program.py:8, in sleeps] (hint: move the call "
+        "out of the converted function, or use a TensorFlow operation instead)",
         "imp2tf [recompiles] times: traced again because k was 0, is 1",
     ]
 
