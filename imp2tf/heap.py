@@ -282,13 +282,20 @@ def contents(container: Any) -> Any:
     tail = session.raw(Tail(container))
     if tail is NOT_STORED or (isinstance(tail, list) and not tail):
         return base
-    whole = _joined(base, tail)
+    whole = with_tail(base, tail)
     session.write(place, whole)
     session.write(Tail(container), [])
     return whole
 
 
-def _joined(base: list[Any], tail: Any) -> Any:
+def contents_without_tail(container: list[Any]) -> list[Any]:
+    """The elements that a list of the program had before the call, unless the trace has written them since."""
+    session, place = current(), Contents(container)
+    raw = session.raw(place)
+    return _outer_contents(session, container, place) if raw is NOT_STORED else raw
+
+
+def with_tail(base: list[Any], tail: Any) -> Any:
     """The elements of a list followed by what was appended to it."""
     if isinstance(tail, list):
         return base + tail

@@ -17,7 +17,7 @@ import tensorflow as tf
 from imp2tf.effects import has_effects_so_far, order_effects, stop_run
 from imp2tf.errors import NoFixpoint, RaisesUnderTry, SeveralKinds, TraceFailed, fall_back
 from imp2tf.exceptions import ProgramRaise, Retry, rebuilder, user_frames
-from imp2tf.heap import old_value
+from imp2tf.heap import contents, contents_without_tail, old_value, with_tail
 from imp2tf.join import describe, join, without_stale
 from imp2tf.junctions import BranchFlags, note_junction
 from imp2tf.places import Contents, Place, Tail
@@ -153,6 +153,7 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
             finally:
                 state.set(before)
         sides.append((graph, deps, path))
+    _settle_appends(session, [(graph, path) for graph, _, path in sides])
     places, specs = _join_paths(sides[0][2], sides[1][2])
     graphs = [graph for graph, _, _ in sides]
     flags = BranchFlags(session, graphs)
@@ -181,6 +182,21 @@ def _last_call(session: Session, graph: Any) -> tf.Operation:
     op = next(op for op in reversed(graph.get_operations()) if op.type in REGION_OPS)
     session.region_ops.add(op)
     return op
+
+
+def _settle_appends(session: Session, paths: list[tuple[Any, _Path]]) -> None:
+    """Where one path has read a list, what another only appended to it becomes part of its contents there too."""
+    read = {id(place.owner): place.owner for _, path in paths for place in path.writes if isinstance(place, Contents)}
+    for owner in [one for one in read.values() if not session.is_born(one) and isinstance(one, list)]:
+        before = contents_without_tail(owner)
+        contents(owner)
+        for graph, path in paths:
+            tail = path.writes.get(Tail(owner))
+            if tail is not None and not path.dead and Contents(owner) not in path.writes:
+                with graph.as_default():
+                    whole = with_tail(frozen_elements(before, session.depth + 1), tail.elements)
+                path.writes[Contents(owner)] = Snapshot(owner, whole, inner=True)
+                path.writes[Tail(owner)] = Snapshot([], [], inner=True)
 
 
 def _join_paths(a: _Path, b: _Path) -> tuple[list[Place], list[Spec]]:

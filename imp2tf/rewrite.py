@@ -154,7 +154,7 @@ class Rewriter:
             if isinstance(stmt, (*JUMPS, gast.Raise)):
                 break
             if leaves and following:
-                out.extend(self._guarded(following))
+                out.extend(self._guarded(stmt, following))
                 break
         return out or [located(gast.Pass(), stmts[0])] if stmts else out
 
@@ -168,9 +168,13 @@ class Rewriter:
             return "outer"
         return "inner" if any(self.may_leave(stmt) for stmt in loop.body) else None
 
-    def _guarded(self, stmts: Sequence[gast.stmt]) -> list[gast.stmt]:
+    def _guarded(self, leaving: gast.stmt, stmts: Sequence[gast.stmt]) -> list[gast.stmt]:
+        """What follows a statement that may exit; where it is left out, names keep what they have for where the exit leads."""
         rest = self.closure("rest", stmts)
-        state = self.state([rest], stmts[0], self.carried(stmts[-1], [rest]), exits=True)
+        names = set(self.carried(stmts[-1], [rest]))
+        if self.frame.live is not None:
+            names |= rest.bound & self.frame.live.at_jumps(leaving, *stmts)
+        state = self.state([rest], stmts[0], sorted(names), exits=True)
         return [rest.definition, *state.setup, *quote("rt.rest(rest, state)", stmts[0], rest=rest.name, state=state.expr)]
 
     def statement(self, stmt: gast.stmt) -> list[gast.stmt]:
@@ -208,12 +212,12 @@ class Rewriter:
         return made
 
     def carried(self, stmt: gast.stmt, blocks: Sequence[Block], also: Iterable[str] = ()) -> list[str]:
-        """The names that blocks of a statement may change and that are needed after it or in its next turn."""
+        """The names that blocks of a statement may change and that are needed wherever control goes from it."""
         bound = frozenset().union(*(block.bound for block in blocks), *([frozenset(also)]))
         live = self.frame.live
         if live is None:
             return sorted(bound)
-        needed = live.after.get(stmt, bound) | live.head.get(stmt, frozenset())
+        needed = live.beyond(stmt) if stmt in live.after else bound
         return sorted(one for one in bound if one in needed or one in self.frame.scope.nonlocals)
 
     def state(self, blocks: Sequence[Block], at: gast.AST, names: Sequence[str], exits: bool) -> StateCode:

@@ -140,3 +140,82 @@ def test_tf_print_of_run_time_numbers() -> None:
             return n
         return f, [((tf.constant(value),), {}) for value in (1.0, 2.5)]
     check(make)
+
+
+SIGNS = [[1.0, 3.0, 5.0], [-1.0, 3.0, -1.0], [3.0, 1.0, -1.0], [-5.0, 4.0, -5.0], [-1.0, 1.0, 1.0]]
+
+
+def test_names_keep_their_values_on_the_way_of_a_continue() -> None:
+    def make():
+        def f(v):
+            x = s = 0
+            for e in v:
+                s += x
+                if e > 0:
+                    x = 1
+                    if e > 2:
+                        continue
+                else:
+                    x = 2
+                    if e < -2:
+                        continue
+                x = 3
+            return s, x
+        return f, [((tf.constant(values),), {}) for values in SIGNS]
+    check(make, graph=True)
+
+
+def test_names_keep_their_values_on_the_way_of_a_break() -> None:
+    def make():
+        def f(v):
+            x = 0
+            while True:
+                if v[0] > 0:
+                    x = 1
+                    if v[1] > 2:
+                        break
+                else:
+                    x = 2
+                    if v[1] > 2:
+                        break
+                x = 3
+                v = v + 1.0
+            return x
+        return f, [((tf.constant(values),), {}) for values in SIGNS]
+    check(make, graph=True)
+
+
+def test_branches_that_both_continue_before_code_that_is_never_reached() -> None:
+    def make():
+        def f(v):
+            x = 0
+            for e in v:
+                if e > 0:
+                    x += 1
+                    continue
+                else:
+                    x += 10
+                    continue
+                return 2
+            return x
+        return f, [((tf.constant(values),), {}) for values in SIGNS]
+    check(make, graph=True)
+
+
+def test_one_branch_reads_a_list_to_which_the_other_only_appends() -> None:
+    def make():
+        def f(items, x, v):
+            items.append(x)
+            if v[0] > 0:
+                items.append(x)
+                items.append(v[0])
+            elif items[-1] > 0:
+                items.append(x)
+            if v[1] > 2:
+                for e in v:
+                    items.append(e)
+            else:
+                items.append(items.pop())
+            return len(items)
+        return f, [(([tf.constant(1.0)], tf.constant(2.0), tf.constant(values)), {}) for values in SIGNS]
+    check(make, repeat=1, graph=True)

@@ -34,11 +34,21 @@ LoopNode: TypeAlias = gast.While | gast.For | gast.AsyncFor
 class Liveness:
     """Names live just after each statement, and at the point of each loop where its next turn is decided.
 
-    After a statement that jumps means at the statement below it.
+    After a statement that jumps means at the statement below it; where a ``return``, ``break`` or ``continue``
+    goes is in ``target``.
     """
 
     after: Mapping[gast.stmt, Names]
     head: Mapping[gast.stmt, Names]
+    target: Mapping[gast.stmt, Names]
+
+    def at_jumps(self, *stmts: gast.stmt) -> Names:
+        """Names live where the jumps in ``stmts`` lead."""
+        return NO_NAMES.union(*(self.target[node] for stmt in stmts for node in gast.walk(stmt) if node in self.target))
+
+    def beyond(self, stmt: gast.stmt) -> Names:
+        """Names live wherever control goes from ``stmt``: below it, to its next turn, or where a jump in it leads."""
+        return self.after[stmt] | self.head.get(stmt, NO_NAMES) | self.at_jumps(stmt)
 
 
 def liveness(fn: FunctionDefNode, may_swallow: SwallowTest = lambda item: True) -> Liveness:
@@ -58,7 +68,7 @@ def liveness(fn: FunctionDefNode, may_swallow: SwallowTest = lambda item: True) 
     def finished(sets: Mapping[gast.stmt, Names]) -> Mapping[gast.stmt, Names]:
         return MappingProxyType({stmt: (names & scope.locals) | always for stmt, names in sets.items()})
 
-    return Liveness(finished(walk.after), finished(walk.head))
+    return Liveness(finished(walk.after), finished(walk.head), finished(walk.target))
 
 
 @dataclass(frozen=True)
@@ -83,6 +93,7 @@ class _Backward:
         self.may_swallow = may_swallow
         self.after: dict[gast.stmt, Names] = {}
         self.head: dict[gast.stmt, Names] = {}
+        self.target: dict[gast.stmt, Names] = {}
 
     def block(self, stmts: list[gast.stmt], live: Names, elsewhere: _Elsewhere) -> Names:
         """Names live before ``stmts``."""
@@ -108,18 +119,22 @@ class _Backward:
             case gast.Match():
                 return self._match(stmt, live, elsewhere)
             case gast.Return():
-                return self.expressions.before(stmt.value, elsewhere.returned())
+                return self.expressions.before(stmt.value, self._jump(stmt, elsewhere.returned()))
             case gast.Raise():
                 return self.expressions.before_all([stmt.exc, stmt.cause], elsewhere.raised)
             case gast.Break():
-                return elsewhere.broken()
+                return self._jump(stmt, elsewhere.broken())
             case gast.Continue():
-                return elsewhere.continued()
+                return self._jump(stmt, elsewhere.continued())
             case gast.Assert():
                 failed = self.expressions.before(stmt.msg, elsewhere.raised)
                 return self.expressions.before(stmt.test, live | failed)
             case _:
                 return self._simple(stmt, live)
+
+    def _jump(self, stmt: gast.stmt, live: Names) -> Names:
+        self.target[stmt] = self.target.get(stmt, NO_NAMES) | live
+        return live
 
     def _simple(self, stmt: gast.stmt, live: Names) -> Names:
         before_all = self.expressions.before_all
