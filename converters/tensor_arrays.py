@@ -38,10 +38,10 @@ from imp2tf.array_items import (
 from imp2tf.arrays import CLEARED, UNWRITTEN, WRITTEN, Dims, Elements, Settings, TracedArray, dims_of
 from imp2tf.calls import callback, replace_call
 from imp2tf.effects import has_effects_so_far
-from imp2tf.errors import ForeignCall, GraphRefused, NeedsValue, fall_back
+from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.foreign import call_foreign, lowered
 from imp2tf.refusals import Place, eager_error, either, equal, exceeds, not_equal, outside, refuse
-from imp2tf.region import stop_if
+from imp2tf.region import leave_to_python_if
 from imp2tf.session import current
 from imp2tf.values import Union, is_runtime
 
@@ -174,7 +174,7 @@ def _settle_blank(array: TracedArray, elements: Union, asked: str) -> None:
     if isinstance(size, int) and size:
         refuse(blank, ask, array.settings, asked, size)
     else:
-        stop_if(blank, GraphRefused("a TensorArray to which nothing was written is stacked"))
+        leave_to_python_if(blank, "a TensorArray to which nothing was written is stacked")
     rest = [one for one in elements.alternatives if not one.blank]
     moved = [0 if one.blank else rest.index(one) for one in elements.alternatives]
     array.put(elements=rest[0] if len(set(rest)) == 1 else Union(tf.gather(tf.constant(moved), elements.tag), rest))
@@ -190,7 +190,7 @@ def _refuse_absent(array: TracedArray, asked: str, size: Place) -> None:
     elif loaded and array._was_read is not False:
         refuse(tf.reduce_any(tf.equal(statuses(array, size), CLEARED)), ask, settings, asked, size)
     if loaded and not settings.shape.is_fully_defined() and not (isinstance(size, int) and size):
-        stop_if(tf.equal(size, 0), GraphRefused("an empty TensorArray is stacked"))
+        leave_to_python_if(tf.equal(size, 0), "an empty TensorArray is stacked")
 
 
 def _with_cleared(array: TracedArray, value: tf.Tensor, size: Place) -> tf.Tensor:
@@ -235,7 +235,7 @@ def gather(array: TracedArray, indices: Any, name: Any = None) -> tf.Tensor:
     if array._was_read is not False or places.shape.rank != 1 or places.shape[0] == 0:
         fall_back(NeedsValue, "gather of a TensorArray after reading, or of no elements")
     if places.shape[0] is None:
-        stop_if(tf.equal(tf.size(places), 0), GraphRefused("gather of no elements of a TensorArray"))
+        leave_to_python_if(tf.equal(tf.size(places), 0), "gather of no elements of a TensorArray")
     settings, size = array.settings, size_of(array)
     refuse(is_blank(array), ask, settings, "gather", size, places)
     counted = tf.where(places < 0, places + size, places)
