@@ -24,15 +24,16 @@ from imp2tf.array_items import (
     is_blank,
     known_dims,
     listed,
-    long_status,
     marked,
     position,
     put_element,
     reserved,
     shaped,
     size_of,
+    status_at,
     statuses,
     tensor_of,
+    untouched,
     zeros_of,
 )
 from imp2tf.arrays import CLEARED, UNWRITTEN, WRITTEN, Dims, Elements, Settings, TracedArray, dims_of
@@ -80,7 +81,7 @@ def tensor_array(dtype: Any, size: Any = None, dynamic_size: Any = None, clear_a
     count = position(size)
     count = max(count, 0) if isinstance(count, int) else tf.maximum(count, 0)
     elements = Elements(declared, count if isinstance(count, int) else None)
-    status = reserved(tf.int32, 0) if settings.clear or settings.keeps_status else None
+    status = untouched() if settings.clear or settings.keeps_status else None
     made: TracedArray = current().born(TracedArray(settings, elements, reserved(kind, count), status))
     return made
 
@@ -120,8 +121,7 @@ def _refuse_missing(array: TracedArray, place: Place, size: Place) -> None:
     """Refuse to read an element that is not there, or no more."""
     if array._was_read is False and not array.settings.keeps_status:
         return
-    get = tf.raw_ops.TensorListGetItem
-    status = get(input_handle=long_status(array, size), index=place, element_shape=[], element_dtype=tf.int32)
+    status = status_at(array, place)
     if array.settings.keeps_status:
         refuse(tf.equal(status, UNWRITTEN), ask, array.settings, "read", size, place)
     if array._was_read is not False:
@@ -197,7 +197,7 @@ def _with_cleared(array: TracedArray, value: tf.Tensor, size: Place) -> tf.Tenso
     """Elements that were cleared by reading are zeros from now on."""
     cleared = tf.equal(statuses(array, size), CLEARED)
     filled = tf.where(tf.reshape(cleared, [-1] + [1] * (value.shape.rank - 1)), tf.zeros_like(value), value)
-    array.put(items=listed(filled), status=reserved(tf.int32, 0), was_read=False)
+    array.put(items=listed(filled), status=untouched(), was_read=False)
     return filled
 
 
@@ -309,7 +309,7 @@ def load(array: TracedArray, items: tf.Tensor, dims: Dims, count: Place) -> None
     if settings.keeps_status:
         array.put(status=listed(tf.fill([count], WRITTEN)))
     elif settings.clear:
-        array.put(status=reserved(tf.int32, 0))
+        array.put(status=untouched())
 
 
 @method
@@ -349,4 +349,4 @@ def close(array: TracedArray, name: Any = None) -> None:
         fall_back(NeedsValue, "a TensorArray is closed that may have been written")
     array.put(elements=emptied.pop(), items=reserved(settings.dtype, 0))
     if array._status is not None:
-        array.put(status=reserved(tf.int32, 0))
+        array.put(status=untouched())
