@@ -145,6 +145,8 @@ class Session:
         self.trying = 0
         self.caught: list[Any] = []
         self.regions = 0
+        self.loops = 0  # of the regions, those that are bodies of loops
+        self.left_in_loop: str | None = None  # why a turn of a loop may find that Python has to make the call
         self.counts: collections.Counter[str] = collections.Counter()
         self.python_calls: list[tuple[str, Location | None]] = []
         self.host_ops: set[tuple[int, str]] = set()

@@ -34,14 +34,6 @@ def test_given_by_the_graph_of_somebody_else() -> None:
 
 
 def test_shape_is_known_after_the_loop() -> None:
-    ranks = []
-
-    @imp2tf.substitute(len)
-    def seen(value):
-        ranks.append(value.shape)
-        return 0
-
-    del seen
     concrete = imp2tf.convert(squares, fullgraph=True).get_concrete_function(tf.TensorSpec([None, 3]))
     assert [output.shape.as_list() for output in concrete.outputs if output.dtype == tf.float32] == [[None, 3]]
 

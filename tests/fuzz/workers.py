@@ -4,6 +4,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import tempfile
+import warnings
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -23,6 +24,7 @@ def _serve(pipe: Connection, convert_kw: Mapping[str, Any]) -> None:
     """The child's loop: a program in, its outcome out."""
     from tests.fuzz import running  # here: the parent has no need of TensorFlow
     running.tf.get_logger().setLevel("ERROR")
+    warnings.simplefilter("ignore", SyntaxWarning)    # of what no person would write
     pipe.send("ready")
     with tempfile.TemporaryDirectory(prefix="fuzz_") as folder:
         while (program := pipe.recv()) is not None:
