@@ -22,7 +22,7 @@ $(INSTALLED): setup.cfg pyproject.toml scripts/setup_venv.sh
 	@PYTHON="$(PYTHON)" scripts/setup_venv.sh "$(VENV)"
 
 test: lint                 ## lint, types and the whole test suite
-	@$(BIN)/pytest -n auto $(ARGS)
+	@$(BIN)/pytest -n auto --maxprocesses 8 $(ARGS)
 
 lint: $(INSTALLED)         ## style and types
 	@$(BIN)/ruff check .

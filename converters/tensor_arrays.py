@@ -24,24 +24,25 @@ from imp2tf.array_items import (
     is_blank,
     known_dims,
     listed,
-    long_status,
     marked,
     position,
     put_element,
     reserved,
     shaped,
     size_of,
+    status_at,
     statuses,
     tensor_of,
+    untouched,
     zeros_of,
 )
 from imp2tf.arrays import CLEARED, UNWRITTEN, WRITTEN, Dims, Elements, Settings, TracedArray, dims_of
 from imp2tf.calls import callback, replace_call
 from imp2tf.effects import has_effects_so_far
-from imp2tf.errors import ForeignCall, GraphRefused, NeedsValue, fall_back
+from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.foreign import call_foreign, lowered
 from imp2tf.refusals import Place, eager_error, either, equal, exceeds, not_equal, outside, refuse
-from imp2tf.region import stop_if
+from imp2tf.region import leave_to_python_if
 from imp2tf.session import current
 from imp2tf.values import Union, is_runtime
 
@@ -80,7 +81,7 @@ def tensor_array(dtype: Any, size: Any = None, dynamic_size: Any = None, clear_a
     count = position(size)
     count = max(count, 0) if isinstance(count, int) else tf.maximum(count, 0)
     elements = Elements(declared, count if isinstance(count, int) else None)
-    status = reserved(tf.int32, 0) if settings.clear or settings.keeps_status else None
+    status = untouched() if settings.clear or settings.keeps_status else None
     made: TracedArray = current().born(TracedArray(settings, elements, reserved(kind, count), status))
     return made
 
@@ -120,8 +121,7 @@ def _refuse_missing(array: TracedArray, place: Place, size: Place) -> None:
     """Refuse to read an element that is not there, or no more."""
     if array._was_read is False and not array.settings.keeps_status:
         return
-    get = tf.raw_ops.TensorListGetItem
-    status = get(input_handle=long_status(array, size), index=place, element_shape=[], element_dtype=tf.int32)
+    status = status_at(array, place)
     if array.settings.keeps_status:
         refuse(tf.equal(status, UNWRITTEN), ask, array.settings, "read", size, place)
     if array._was_read is not False:
@@ -174,7 +174,7 @@ def _settle_blank(array: TracedArray, elements: Union, asked: str) -> None:
     if isinstance(size, int) and size:
         refuse(blank, ask, array.settings, asked, size)
     else:
-        stop_if(blank, GraphRefused("a TensorArray to which nothing was written is stacked"))
+        leave_to_python_if(blank, "a TensorArray to which nothing was written is stacked")
     rest = [one for one in elements.alternatives if not one.blank]
     moved = [0 if one.blank else rest.index(one) for one in elements.alternatives]
     array.put(elements=rest[0] if len(set(rest)) == 1 else Union(tf.gather(tf.constant(moved), elements.tag), rest))
@@ -190,14 +190,14 @@ def _refuse_absent(array: TracedArray, asked: str, size: Place) -> None:
     elif loaded and array._was_read is not False:
         refuse(tf.reduce_any(tf.equal(statuses(array, size), CLEARED)), ask, settings, asked, size)
     if loaded and not settings.shape.is_fully_defined() and not (isinstance(size, int) and size):
-        stop_if(tf.equal(size, 0), GraphRefused("an empty TensorArray is stacked"))
+        leave_to_python_if(tf.equal(size, 0), "an empty TensorArray is stacked")
 
 
 def _with_cleared(array: TracedArray, value: tf.Tensor, size: Place) -> tf.Tensor:
     """Elements that were cleared by reading are zeros from now on."""
     cleared = tf.equal(statuses(array, size), CLEARED)
     filled = tf.where(tf.reshape(cleared, [-1] + [1] * (value.shape.rank - 1)), tf.zeros_like(value), value)
-    array.put(items=listed(filled), status=reserved(tf.int32, 0), was_read=False)
+    array.put(items=listed(filled), status=untouched(), was_read=False)
     return filled
 
 
@@ -235,7 +235,7 @@ def gather(array: TracedArray, indices: Any, name: Any = None) -> tf.Tensor:
     if array._was_read is not False or places.shape.rank != 1 or places.shape[0] == 0:
         fall_back(NeedsValue, "gather of a TensorArray after reading, or of no elements")
     if places.shape[0] is None:
-        stop_if(tf.equal(tf.size(places), 0), GraphRefused("gather of no elements of a TensorArray"))
+        leave_to_python_if(tf.equal(tf.size(places), 0), "gather of no elements of a TensorArray")
     settings, size = array.settings, size_of(array)
     refuse(is_blank(array), ask, settings, "gather", size, places)
     counted = tf.where(places < 0, places + size, places)
@@ -309,7 +309,7 @@ def load(array: TracedArray, items: tf.Tensor, dims: Dims, count: Place) -> None
     if settings.keeps_status:
         array.put(status=listed(tf.fill([count], WRITTEN)))
     elif settings.clear:
-        array.put(status=reserved(tf.int32, 0))
+        array.put(status=untouched())
 
 
 @method
@@ -349,4 +349,4 @@ def close(array: TracedArray, name: Any = None) -> None:
         fall_back(NeedsValue, "a TensorArray is closed that may have been written")
     array.put(elements=emptied.pop(), items=reserved(settings.dtype, 0))
     if array._status is not None:
-        array.put(status=reserved(tf.int32, 0))
+        array.put(status=untouched())

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from imp2tf.alternatives import raise_error
 from imp2tf.arithmetic import as_number, as_tensor, number_tensor, run_operation
-from imp2tf.arrays import WRITTEN, Dims, Elements, Settings, TracedArray, dims_of
+from imp2tf.arrays import UNWRITTEN, WRITTEN, Dims, Elements, Settings, TracedArray, dims_of
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.foreign import StackedList, lowered
 from imp2tf.join import relaxed_shape
@@ -18,8 +18,8 @@ from imp2tf.refusals import Place, Truth, eager_error
 from imp2tf.values import PyNumber, Union
 
 __all__ = [
-    "after_write", "ask", "ask_scalars", "ask_twice", "common_shape", "is_blank", "known_dims", "listed", "long_status",
-    "marked", "position", "put_element", "reserved", "shaped", "size_of", "statuses", "tensor_of", "zeros_of",
+    "after_write", "ask", "ask_scalars", "ask_twice", "common_shape", "is_blank", "known_dims", "listed", "marked", "position",
+    "put_element", "reserved", "shaped", "size_of", "status_at", "statuses", "tensor_of", "untouched", "zeros_of",
 ]
 
 
@@ -150,15 +150,24 @@ def marked(array: TracedArray, place: Place, status: int) -> tf.Tensor:
         input_handle=array._status, index=place, item=tf.constant(status), resize_if_index_out_of_bounds=True)
 
 
-def long_status(array: TracedArray, size: Place) -> tf.Tensor:
-    """The statuses, as long as the array."""
-    array.put(status=tf.raw_ops.TensorListResize(input_handle=array._status, size=size))
-    return array._status
+def untouched() -> tf.Tensor:
+    """Statuses of elements that were neither read nor written. The list is never empty, so that it can be asked anywhere."""
+    return reserved(tf.int32, 1)
+
+
+def status_at(array: TracedArray, place: Place) -> tf.Tensor:
+    """The status of an element; those beyond the end of the list were never touched."""
+    length = tf.raw_ops.TensorListLength(input_handle=array._status)
+    inside = tf.minimum(place, length - 1)
+    found = tf.raw_ops.TensorListGetItem(input_handle=array._status, index=inside, element_shape=[], element_dtype=tf.int32)
+    return tf.where(tf.less(place, length), found, UNWRITTEN)
 
 
 def statuses(array: TracedArray, size: Place) -> tf.Tensor:
     """The status of each element."""
-    return tf.raw_ops.TensorListStack(input_handle=long_status(array, size), element_shape=[], element_dtype=tf.int32)
+    found = tf.raw_ops.TensorListStack(input_handle=array._status, element_shape=[], element_dtype=tf.int32)
+    missing = tf.maximum(size - tf.size(found), 0)
+    return tf.concat([found, tf.fill([missing], UNWRITTEN)], 0)[:size]
 
 
 # ------------------------------------------------------------------------------------------------ what eager says

@@ -79,8 +79,8 @@ class Elements(Facts):
 class TracedArray(tf.TensorArray):
     """An array that the trace made.
 
-    `_status` is a TensorList as long as the last element that was read or, if the array keeps status, written. It counts
-    only where `_was_read` is not False, or where the array keeps status.
+    `_status` is a TensorList that may be shorter than the array, or longer. It counts only where `_was_read` is not False,
+    or where the array keeps status.
     """
 
     handle = None
@@ -155,9 +155,9 @@ class TracedArray(tf.TensorArray):
         return array
 
     def _statuses(self, size: int) -> list[int]:
-        resized = tf.raw_ops.TensorListResize(input_handle=self._status, size=size)
-        stacked = tf.raw_ops.TensorListStack(input_handle=resized, element_shape=[], element_dtype=tf.int32)
-        return stacked.numpy().tolist()
+        stacked = tf.raw_ops.TensorListStack(input_handle=self._status, element_shape=[], element_dtype=tf.int32)
+        found = stacked.numpy().tolist()[:size]
+        return found + [UNWRITTEN] * (size - len(found))
 
     def _element(self, index: int) -> tf.Tensor:
         shape = self.alternatives[0].shape

@@ -11,12 +11,12 @@ import tensorflow as tf
 
 from imp2tf.arithmetic import as_tensor, holds_runtime, run_operation
 from imp2tf.arrays import TracedArray
-from imp2tf.errors import Contents, ForeignCall, GraphRefused, NeedsValue, NoSource, fall_back
+from imp2tf.errors import Contents, ForeignCall, NeedsValue, NoSource, fall_back
 from imp2tf.exceptions import innermost, user_frames
 from imp2tf.growable import growable_length
 from imp2tf.heap import contents, is_container, is_user_function
 from imp2tf.purity import has_plain_new, is_impure_tensorflow, is_numpy_function, is_pure, is_tensorflow
-from imp2tf.region import stop_if
+from imp2tf.region import leave_to_python_if, stop_if
 from imp2tf.session import current
 from imp2tf.specs import Dense, Number
 from imp2tf.values import Deferred, Growable, PyNumber, Union
@@ -277,7 +277,7 @@ def _stop_if_refused_empty(function: Any, grown: StackedList, args: list[Any], k
     if refusal is not None:
         stop_if(empty, refusal)
     elif function not in (tf.stack, tf.add_n):
-        stop_if(empty, GraphRefused(f"{_name(function)} of a list that is empty at run time"))
+        leave_to_python_if(empty, f"{_name(function)} of a list that is empty at run time")
 
 
 def materialized(value: Any) -> Any:

@@ -30,6 +30,7 @@ from imp2tf.specs import (
     Spec,
     same_constant,
 )
+from imp2tf.tf_compat import dtype_of_list
 from imp2tf.values import DEAD, Deferred, Growable, PyNumber, Union, number_kind
 
 __all__ = ["describe", "is_bottom", "join", "join_all", "settled", "without_stale"]
@@ -46,7 +47,7 @@ def describe(value: Any) -> Spec:
     if kind is not None:
         return Number(kind)
     if isinstance(value, tf.Tensor):
-        return Dense(value.dtype, value.shape)
+        return Dense(value.dtype, value.shape, dtype_of_list(value))
     if isinstance(value, (np.ndarray, np.generic)):
         return Constant(value)
     if isinstance(value, Snapshot):
@@ -176,7 +177,7 @@ def _as_record(spec: Spec, other: Spec) -> Spec:
 
 def _join_described(a: Spec, b: Spec) -> Spec:
     if isinstance(a, Dense) and isinstance(b, Dense) and a.dtype == b.dtype:
-        return Dense(a.dtype, relaxed_shape(a.shape, b.shape))
+        return Dense(a.dtype, relaxed_shape(a.shape, b.shape), a.listed or b.listed)
     if isinstance(a, Number) and isinstance(b, Number) and a.kind == b.kind:
         return a
     if isinstance(a, Composite) and isinstance(b, Composite):

@@ -15,7 +15,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.effects import has_effects_so_far, order_effects, stop_run
-from imp2tf.errors import NoFixpoint, RaisesUnderTry, SeveralKinds, TraceFailed, fall_back
+from imp2tf.errors import GraphRefused, NoFixpoint, RaisesUnderTry, SeveralKinds, TraceFailed, fall_back
 from imp2tf.exceptions import ProgramRaise, Retry, rebuilder, user_frames
 from imp2tf.heap import contents, contents_without_tail, old_value, with_tail
 from imp2tf.join import describe, join, without_stale
@@ -28,7 +28,7 @@ from imp2tf.specs import SCALAR, Constant, Spec
 from imp2tf.tf_compat import AutomaticControlDependencies, branch_graph, build_cond, build_while
 from imp2tf.values import DEAD, Deferred, PyNumber, Union
 
-__all__ = ["Box", "State", "check", "cond", "loop", "scope", "select", "stop_if"]
+__all__ = ["Box", "State", "check", "cond", "leave_to_python_if", "loop", "scope", "select", "stop_if"]
 
 MAX_WIDENINGS = 12
 REGION_OPS = frozenset({"If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall", "StatefulPartitionedCall"})
@@ -265,6 +265,16 @@ def stop_if(pred: tf.Tensor, error: BaseException, retry: Retry | None = None) -
     cond(tf.reshape(pred, []), raising, lambda: None, NO_STATE)
 
 
+def leave_to_python_if(pred: tf.Tensor, reason: str) -> None:
+    """Where `pred` holds, the run ends and Python makes the call instead; there is no graph if it could repeat an effect."""
+    session = current()
+    if has_effects_so_far(session):
+        fall_back(GraphRefused, reason)
+    if session.loops:
+        session.left_in_loop = reason
+    stop_if(pred, GraphRefused(reason))
+
+
 # ------------------------------------------------------------------------------------------------ while
 class _Widen(BaseException):
     """A loop body was traced and its state does not fit the assumed specs."""
@@ -297,6 +307,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     entry = [freeze(value) for value in before]
     layout = _first_layout(session, site, entry)
     session.regions += 1
+    session.loops += 1
     try:
         for _ in range(MAX_WIDENINGS):
             try:
@@ -309,6 +320,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
             fall_back(NoFixpoint, "the state of a loop changes its kind on every turn")
     finally:
         session.regions -= 1
+        session.loops -= 1
     session.loop_memo[site] = layout
     graph = tf.compat.v1.get_default_graph()
     op = _last_call(session, graph)

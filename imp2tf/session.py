@@ -23,7 +23,8 @@ from imp2tf.sources import Pinned, PlacePart, Source
 from imp2tf.tf_compat import global_seed
 from imp2tf.values import Sentinel
 
-__all__ = ["Guard", "Log", "Relaxations", "Session", "active", "current", "resumed", "suspended"]
+__all__ = ["Guard", "Log", "Relaxations", "Session", "active", "current", "hosting", "in_host_call", "resumed",
+           "suspended"]
 
 NOT_STORED = Sentinel("NOT_STORED")
 Log = dict[Place, Any]
@@ -68,6 +69,7 @@ class Relaxations:
 
 class _Thread(threading.local):
     session: Session | None = None
+    in_host_call = False
 
 
 _thread = _Thread()
@@ -104,6 +106,22 @@ def suspended() -> Iterator[None]:
         _thread.session = before
 
 
+@contextlib.contextmanager
+def hosting() -> Iterator[None]:
+    """Run plain Python that a running graph calls."""
+    before, _thread.in_host_call = _thread.in_host_call, True
+    try:
+        with suspended():
+            yield
+    finally:
+        _thread.in_host_call = before
+
+
+def in_host_call() -> bool:
+    """Whether this thread runs Python that a running graph called."""
+    return _thread.in_host_call
+
+
 class Session:
     """The state of one trace."""
 
@@ -127,6 +145,8 @@ class Session:
         self.trying = 0
         self.caught: list[Any] = []
         self.regions = 0
+        self.loops = 0  # of the regions, those that are bodies of loops
+        self.left_in_loop: str | None = None  # why a turn of a loop may find that Python has to make the call
         self.counts: collections.Counter[str] = collections.Counter()
         self.python_calls: list[tuple[str, Location | None]] = []
         self.host_ops: set[tuple[int, str]] = set()

@@ -139,17 +139,21 @@ BOTTOM = Constant(DEAD)
 
 
 class Dense(Spec):
-    """A tensor."""
+    """A tensor; `listed` is the dtype of the elements if it is known to be a TensorList."""
 
-    def __init__(self, dtype: tf.DType, shape: Any) -> None:
+    def __init__(self, dtype: tf.DType, shape: Any, listed: tf.DType | None = None) -> None:
         self.dtype = dtype
         self.shape = tf.TensorShape(shape)
+        self.listed = listed
 
     def __repr__(self) -> str:
         return f"Dense({self.dtype.name}, {self.shape})"
 
     def components(self) -> list[Component]:
         return [(self.dtype, self.shape)]
+
+    def filler(self) -> list[tf.Tensor]:
+        return super().filler() if self.listed is None else [empty_tensor_list(self.listed)]
 
     def _pack(self, value: Any) -> list[tf.Tensor]:
         return [tf.identity(tf.convert_to_tensor(value, self.dtype))]

@@ -17,6 +17,7 @@ from tensorflow.python.framework import random_seed as _random_seed
 from tensorflow.python.framework.auto_control_deps import AutomaticControlDependencies
 from tensorflow.python.ops import cond_v2 as _cond_v2
 from tensorflow.python.ops import control_flow_util_v2 as _util
+from tensorflow.python.ops import handle_data_util as _handle_data
 from tensorflow.python.ops import resource_variable_ops as _variables
 from tensorflow.python.ops import while_v2 as _while_v2
 
@@ -33,6 +34,7 @@ __all__ = [
     "call_concrete",
     "capture_at_call_time",
     "captures_of",
+    "dtype_of_list",
     "function_bodies",
     "function_graph",
     "gated",
@@ -183,6 +185,14 @@ def gated(tensor: tf.Tensor, is_open: Callable[[], bool]) -> tf.Tensor:
     return alias
 
 
+def dtype_of_list(tensor: tf.Tensor) -> tf.DType | None:
+    """The dtype of the elements if a tensor of a graph is known to be a TensorList."""
+    if tensor.dtype != tf.variant or not is_symbolic_tensor(tensor):
+        return None
+    data = _handle_data.get_resource_handle_data(tensor)
+    return tf.as_dtype(data.shape_and_type[0].dtype) if data.is_set and data.shape_and_type[0].dtype else None
+
+
 def has_gradient(kind: str) -> bool:
     """Whether gradients flow through operations of a kind; one that nobody registered raises when it is asked for."""
     try:
@@ -259,6 +269,17 @@ def _probe_tape() -> bool:
     return recording and watched and float(tape.gradient(passed, x)) == 2.0 and tape.gradient(held, x) is None
 
 
+def _probe_list() -> bool:
+    def run() -> tf.Tensor:
+        items = tf.raw_ops.TensorListReserve(element_shape=-1, num_elements=1, element_dtype=tf.int32)
+        found.append(dtype_of_list(items))
+        return tf.raw_ops.TensorListLength(input_handle=items)
+
+    found: list[tf.DType | None] = []
+    tf.function(run, autograph=False)()
+    return found == [tf.int32]
+
+
 def _probe_functions() -> bool:
     def run(x: tf.Tensor) -> tf.Tensor:
         return tf.cond(x > 0.0, lambda: x * 2.0, lambda: x)
@@ -286,5 +307,5 @@ def _probe_seed() -> bool:
 
 PROBES = (
     ("cond", _probe_cond), ("while", _probe_while), ("capture", _probe_capture), ("tape", _probe_tape),
-    ("functions", _probe_functions), ("redirect", _probe_redirect), ("seed", _probe_seed),
+    ("functions", _probe_functions), ("list", _probe_list), ("redirect", _probe_redirect), ("seed", _probe_seed),
 )

@@ -16,7 +16,7 @@ import tensorflow as tf
 from imp2tf import calls
 from imp2tf.arithmetic import OVERFLOW
 from imp2tf.containers import grow
-from imp2tf.effects import commits, order_effects
+from imp2tf.effects import commits, has_effects_so_far, order_effects
 from imp2tf.errors import (
     Fallback,
     GraphRefused,
@@ -289,6 +289,8 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
                 guard_distinct(session)
             outputs = [tf.identity(tensor) for tensor in recorder.tensors]
             outputs.extend(_way(session, outputs, parts))
+            if session.left_in_loop and has_effects_so_far(session):
+                fall_back(GraphRefused, session.left_in_loop)
         parts["calls_python"] = order_effects(session, session.graph)
         return outputs
 

@@ -44,7 +44,7 @@ class AsyncCallable:
     (async_generator, "func must not be async: async_generator"),
     (AsyncCallable(), "func must not be async: AsyncCallable"),
     (staticmethod(coroutine), "func must not be async: coroutine"),
-], ids=repr)
+], ids=["int", "str", "list", "property", "coroutine", "async_generator", "async_callable", "static_coroutine"])
 def test_what_is_no_function_is_refused(func: Any, words: str) -> None:
     for convert in (imp2tf.convert, imp2tf.convert(profile_runs=0)):
         with pytest.raises(TypeError, match=words):

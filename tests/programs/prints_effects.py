@@ -248,3 +248,48 @@ def stateless_random_operations() -> World:
             return x, "high"
         return x, "low"
     return fn, each(i32([1, 2]), i32([3, 4]), i32([5, 6]))
+
+
+# The sum of an empty list is float32, of a list of float64s float64: Python makes such a call, and makes its effects once.
+@program("prints_effects")
+def effect_before_the_sum_of_an_empty_list() -> World:
+    v = tf.Variable(0.0)
+
+    def fn(n):
+        v.assign_add(1.0)
+        rows = []
+        for i in tf.range(n):
+            rows.append(tf.cast(i, tf.float64))
+        return tf.reduce_sum(rows)
+    return fn, each(i32(3), i32(0), i32(2)), lambda: v
+
+
+@program("prints_effects", graph=True)
+def effect_after_the_sum_of_a_list() -> World:
+    v = tf.Variable(0.0)
+
+    def fn(n):
+        rows = []
+        for i in tf.range(n):
+            rows.append(tf.cast(i, tf.float64))
+        total = tf.reduce_sum(rows)
+        v.assign_add(1.0)
+        return total
+    return fn, each(i32(3), i32(2)), lambda: v
+
+
+@program("prints_effects")
+def effects_of_turns_and_sums_of_empty_lists() -> World:
+    v = tf.Variable(0.0)
+
+    def fn(n):
+        total = tf.constant(0.0)
+        for j in tf.range(3):
+            rows = []
+            for i in tf.range(n - j):
+                rows.append(tf.cast(i, tf.float32))
+            total += tf.cast(tf.reduce_sum(rows, axis=0), tf.float32)
+            v.assign_add(1.0)
+            print("turn", j)
+        return total
+    return fn, each(i32(3), i32(0), i32(2)), lambda: v

@@ -506,3 +506,18 @@ def unstacked_into_too_small_an_array() -> World:
     def fn(xs, n):
         return tf.TensorArray(tf.float32, n).unstack(xs).size()
     return fn, [call(f32([1.0, 2.0, 3.0]), n) for n in (i32(3), i32(2), 3, 2)]
+
+
+@program("tensor_arrays", repeat=3)
+def one_branch_refuses() -> World:
+    def fn(x):
+        if x > 0.0:
+            ta = tf.TensorArray(tf.int32, 0)
+        else:
+            ta = tf.TensorArray(tf.int32, 0)
+            ta.write(0, 1).mark_used()
+        total = ta.size()
+        for _ in tf.range(2):
+            total += tf.size(ta.stack())
+        return total
+    return fn, each(f32(1.0), f32(-1.0))
