@@ -139,6 +139,7 @@ class Session:
         self.draws: dict[int, list[Any]] = {}
         self.region_ops: set[Any] = set()
         self.scopes: list[Any] = []
+        self.consumers: list[Any] = []  # what the consumers of running generators may change: a State for each
         self.embedded = False
         self.run: Any = None
 
