@@ -17,7 +17,7 @@ from imp2tf.input_signature import InputSignature
 from imp2tf.logs import is_logged, log
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
-from imp2tf.session import Relaxations
+from imp2tf.session import Relaxations, in_host_call
 from imp2tf.stance import stance
 from imp2tf.trace import AlwaysRaises, Graph, OperationFailed, nodes_of, refused_by_xla, trace_call
 from imp2tf.verify import unverifiable, verified
@@ -26,6 +26,7 @@ __all__ = ["Dispatcher", "FallbackRecord"]
 
 
 MAX_ALWAYS_RAISED = 16
+NESTED = "Python that a running graph calls calls it: TensorFlow may wait for ever for a graph inside a graph"
 LEAST_BUDGET, BUDGET_FACTOR = 1.0, 8.0  # seconds, times the first trace: library code may unroll for unknown shapes
 
 
@@ -93,6 +94,8 @@ class Dispatcher:
             args, kwargs = self.parameters.unbind(values)
         if values is None or profiled or stance() == "force_eager":
             return self._plain(args, kwargs)
+        if in_host_call():
+            return self._python(args, kwargs, self.note(ForeignCall(NESTED)))
         if self.settled is not None:
             return self._python(args, kwargs, self.settled)
         graph = self._graph_that_holds(values)

@@ -14,7 +14,7 @@ from imp2tf.exceptions import StopRun, innermost, user_frames
 from imp2tf.places import Contents, Place, Tail
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, read_draws
-from imp2tf.session import Session, current, suspended
+from imp2tf.session import Session, current, hosting
 from imp2tf.tf_compat import add_control_input, function_bodies, is_stateful_op
 from imp2tf.values import Deferred, Growable, PyNumber, Union
 
@@ -56,7 +56,7 @@ def _call_at_run_time(function: Callable[..., Any], values: Sequence[Any], retur
     def call(*tensors: tf.Tensor) -> Any:
         run.count_host_call()
         build = Build(tensors, run.args)
-        with suspended(), run.stopping(frames):
+        with hosting(), run.stopping(frames):
             return function(*[recipe(build) for recipe in recipes])
 
     session.python_calls.append(("Python is called", innermost(frames)))
@@ -83,7 +83,7 @@ def stop_run(error: Callable[..., BaseException], *values: Any) -> None:
     def call(*tensors: tf.Tensor) -> None:
         build = Build(tensors, run.args)
         run.commit = [(place(build), value(build)) for place, value in writes]
-        with suspended():
+        with hosting():
             run.error = error(*[recipe(build) for recipe in recipes])
         raise StopRun
 

@@ -23,7 +23,8 @@ from imp2tf.sources import Pinned, PlacePart, Source
 from imp2tf.tf_compat import global_seed
 from imp2tf.values import Sentinel
 
-__all__ = ["Guard", "Log", "Relaxations", "Session", "active", "current", "resumed", "suspended"]
+__all__ = ["Guard", "Log", "Relaxations", "Session", "active", "current", "hosting", "in_host_call", "resumed",
+           "suspended"]
 
 NOT_STORED = Sentinel("NOT_STORED")
 Log = dict[Place, Any]
@@ -68,6 +69,7 @@ class Relaxations:
 
 class _Thread(threading.local):
     session: Session | None = None
+    in_host_call = False
 
 
 _thread = _Thread()
@@ -102,6 +104,22 @@ def suspended() -> Iterator[None]:
         yield
     finally:
         _thread.session = before
+
+
+@contextlib.contextmanager
+def hosting() -> Iterator[None]:
+    """Run plain Python that a running graph calls."""
+    before, _thread.in_host_call = _thread.in_host_call, True
+    try:
+        with suspended():
+            yield
+    finally:
+        _thread.in_host_call = before
+
+
+def in_host_call() -> bool:
+    """Whether this thread runs Python that a running graph called."""
+    return _thread.in_host_call
 
 
 class Session:

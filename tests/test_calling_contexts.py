@@ -199,3 +199,42 @@ def test_calls_go_on_while_another_thread_runs_python() -> None:
     leave.set()
     thread.join()
     assert waits.stats()["calls"] == 2
+
+
+def test_python_that_a_graph_calls_may_call_converted_functions() -> None:
+    """They run as Python there: a graph that waits for a graph may wait for ever."""
+    seen = []
+
+    @imp2tf.disable
+    def again(x):
+        seen.append(float(x))
+        if x < 2.0:
+            counting(x + 1.0)
+
+    @at_once
+    def counting(x):
+        again(x)
+        return x
+
+    assert counting(tf.constant(0.0)) == 0.0
+    assert seen == [0.0, 1.0, 2.0]
+    stats = counting.stats()
+    assert (stats["graph_calls"], stats["eager_calls"]) == (1, 2)
+    (note,) = stats["fallbacks"]
+    assert "graph inside a graph" in note["reason"]
+
+
+def test_in_keras() -> None:
+    class Doubling(tf.keras.layers.Layer):
+        @imp2tf.convert
+        def call(self, x, training=False):
+            if tf.reduce_sum(x) > 0.0:
+                x = x * 2.0
+            return x
+
+    model = tf.keras.Sequential([Doubling()])
+    x = np.ones([2, 3], np.float32)
+    for _ in range(2):
+        np.testing.assert_array_equal(model(x), 2.0 * x)
+        np.testing.assert_array_equal(model.predict(-x, verbose=0), -x)
+    assert Doubling.call.stats()["fallbacks"] == []
