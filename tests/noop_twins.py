@@ -52,5 +52,5 @@ def documented(x):
 
 
 @noop("defaults are evaluated by Python when the function is made")
-def defaults(x, y=2, *rest, z="name", **named):
+def defaults(x, y=2, *rest, z="name"):
     return z

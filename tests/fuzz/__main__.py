@@ -100,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _report(program: Program, outcome: Outcome, console: Console, out: Path | None) -> None:
-    lines = [f"program {program.seed}: {', '.join(sorted(outcome.kinds))}", *(str(one) for one in outcome.differences[:4])]
+    lines = [f"program {program.seed}{' with gradients' * program.grad}: {', '.join(sorted(outcome.kinds))}", *(str(one) for one in outcome.differences[:4])]
     console.print("\n".join(lines), markup=False, highlight=False)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)

@@ -24,8 +24,8 @@ def kind_of(difference: Difference) -> str:
     """A difference without its particulars: two programs that part in the same way have the same kind."""
     if difference.aspect == "internal error":
         return f"internal {difference.place}"
-    if difference.aspect != "exception":
+    if difference.aspect not in ("exception", "gradient", "result"):
         return difference.aspect
     sides = [re.match(r"[\w.]+", text) for text in (difference.eager, difference.other)]
     names = [match[0].rsplit(".", 1)[-1] if match else "" for match in sides]
-    return f"exception {names[0]} / {names[1]}"
+    return f"{difference.aspect} {names[0]} / {names[1]}"

@@ -44,14 +44,14 @@ def shrink(program: Program, outcome: Outcome, run: Run, time_limit: float = TIM
 def _edited(program: Program, edit: Edit) -> Program | None:
     tree = ast.parse(program.text)
     edit(tree)
-    text = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
-    if "def make" not in text:
-        return None
     try:
+        text = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+        if "def make" not in text:
+            return None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)    # of what no person would write
             compile(text, "candidate", "exec")
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, TypeError, AttributeError, IndexError):    # no program is left
         return None
     return replace(program, text=text) if text != program.text else None
 
