@@ -16,6 +16,7 @@ from imp2tf.converters import (
     for_,
     formatting,
     functions,
+    generators,
     if_,
     introspection,
     iteration_builtins,
@@ -79,6 +80,7 @@ register_converters(CONVERTERS)
 
 __all__ = [
     "CONVERTERS",
+    "generators",
     "introspection",
     "iteration_builtins",
     "math_",

@@ -14,14 +14,14 @@ from typing import Any
 import gast
 import tensorflow as tf
 
-from imp2tf.iteration import cursor_of
+from imp2tf.generators import as_pushed, push_for
+from imp2tf.iterables import cursor
 from imp2tf.loops import run_for
 from imp2tf.namespace import operator
 from imp2tf.quote import GIVEN, quote, quote_expr
 from imp2tf.region import State, cond
 from imp2tf.rewrite import Converter
 from imp2tf.targets import assign, constant, target_names
-from imp2tf.user_iterators import user_cursor
 from imp2tf.values import Union
 
 Block = Callable[[], None]
@@ -54,11 +54,15 @@ def for_(iterable: Any, target: Callable[[Any], None], body: Block, orelse: Bloc
     """Run `body` for each item."""
     if isinstance(iterable, Union):
         return _for_union(iterable, target, body, orelse, state, exits)
+
     def visit(item: Any) -> None:
         target(item)
         body()
 
-    run_for(user_cursor(iterable) or cursor_of(iterable), visit, orelse, state, exits, body.__code__)
+    pushed = as_pushed(iterable)
+    if pushed is not None:
+        return push_for(pushed, visit, orelse, state, exits)
+    return run_for(cursor(iterable), visit, orelse, state, exits, body.__code__)
 
 
 def _for_union(union: Union, target: Callable[[Any], None], body: Block, orelse: Block | None, state: State, exits: str | None) -> None:

@@ -4,7 +4,7 @@
     lambda v: v + k      -->   rt.function(lambda v: rt.binary('+', v, k), '<lambda>', line, rt_code, rt_cells)
 
 A function that leaves the trace is rebuilt from the user's own code over the values its variables have then.
-Generators and coroutines stay as they are, and run as Python.
+Coroutines, and generators that cannot be turned inside out (`imp2tf.inversion`), stay as they are, and run as Python.
 """
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import gast
 
 from imp2tf.analysis.flow import has_await, has_yield
 from imp2tf.errors import UnsupportedSyntax, fall_back
+from imp2tf.inversion import is_inverted
 from imp2tf.namespace import operator
 from imp2tf.quote import located, quote, quote_expr
 from imp2tf.rewrite import Converter
@@ -38,6 +39,8 @@ class FunctionDefinitions(Converter, lowers=(gast.FunctionDef, gast.AsyncFunctio
         value: gast.expr = quote_expr(
             "rt.function(made, text, line, rt_code, rt_cells)", node, made=generated, text=constant(text), line=constant(first_line)
         )
+        if is_inverted(definition):
+            value = quote_expr("rt.generator_def(value)", node, value=value)
         for one in reversed(decorators):
             value = quote_expr("rt.call(decorator, value)", node, decorator=one, value=value)
         return [definition, *assign(self.rw, located(gast.Name(text, gast.Store(), None, None), node), value)]

@@ -16,7 +16,7 @@ from imp2tf.containers import container_length
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.heap import is_container, is_user_function
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, Union
+from imp2tf.values import NUMBER_TYPES, Deferred, GeneratorCall, PyNumber, Union
 
 
 @replace_call(len)
@@ -53,7 +53,7 @@ def isinstance_(value: Any, cls: Any) -> Any:
         return issubclass(NUMBER_TYPES[value.kind], cls)
     if isinstance(value, Deferred):
         return fall_back(NeedsValue, f"isinstance() of {value!r}")
-    return run_operation(isinstance, value, cls)
+    return value.refuse() if isinstance(value, GeneratorCall) else run_operation(isinstance, value, cls)
 
 
 @replace_call(type)
@@ -65,6 +65,8 @@ def type_(value: Any, *rest: Any, **kwargs: Any) -> Any:
         return over(value, type_)
     if is_symbolic_tensor(value):
         return fall_back(NeedsValue, "type() of a tensor")
+    if isinstance(value, GeneratorCall):
+        value.refuse()
     return NUMBER_TYPES[value.kind] if isinstance(value, PyNumber) else type(value)
 
 

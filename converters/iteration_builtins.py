@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -13,13 +14,13 @@ from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import as_number, run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.containers import append, new, new_list, static
-from imp2tf.errors import ForeignCall, NeedsValue, fall_back
+from imp2tf.errors import ForeignCall, NeedsValue, UnsupportedSyntax, fall_back
+from imp2tf.generators import PushedEnumerate, PushedMap, as_pushed
 from imp2tf.heap import contents, is_user_function
-from imp2tf.iterables import cursor, each, known_items
+from imp2tf.iterables import cursor, each, is_lazy, known_items
 from imp2tf.iteration import (
     Cursor,
     EnumerateCursor,
-    GeneratorValue,
     IteratorCursor,
     MapCursor,
     RunRange,
@@ -76,14 +77,15 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
 @replace_call(enumerate)
 def enumerate_(iterable: Any, start: Any = 0) -> Any:
     """``enumerate(...)``."""
-    return new(EnumerateCursor(cursor(iterable), start))
+    pushed = as_pushed(iterable)
+    return new(EnumerateCursor(cursor(iterable), start) if pushed is None else PushedEnumerate(pushed, start))
 
 
 @replace_call(map)
 def map_(function: Any, *iterables: Any) -> Any:
     """``map(...)``."""
     if len(iterables) == 1:
-        return new(MapCursor(functools.partial(call, function), cursor(iterables[0])))
+        return new(_mapped(functools.partial(call, function), iterables[0]))
     return new(MapCursor(lambda items: call(function, *items), ZipCursor([cursor(one) for one in iterables])))
 
 
@@ -97,7 +99,12 @@ def filter_(function: Any, iterable: Any) -> Any:
             return item if holds else SKIP
         return select(holds, lambda: item, lambda: SKIP)
 
-    return new(MapCursor(kept, cursor(iterable)))
+    return new(_mapped(kept, iterable))
+
+
+def _mapped(function: Callable[[Any], Any], iterable: Any) -> MapCursor | PushedMap:
+    pushed = as_pushed(iterable)
+    return MapCursor(function, cursor(iterable)) if pushed is None else PushedMap(function, pushed)
 
 
 @replace_call(reversed)
@@ -114,7 +121,7 @@ def list_(value: Any = ()) -> Any:
         return Deferred(list, (value,))
     if isinstance(value, list):
         return new_list(contents(value))
-    items = drained(value) if not isinstance(value, (GeneratorValue, Cursor)) else None
+    items = drained(value) if not is_lazy(value) and as_pushed(value) is None else None
     if items is not None:
         return new_list(items)
     made: list[Any] = new([])
@@ -185,6 +192,8 @@ def iter_(value: Any, *sentinel: Any) -> Any:
         return iter(value)
     if isinstance(value, Cursor):
         return value
+    if as_pushed(value) is not None:
+        fall_back(UnsupportedSyntax, "iter() of a generator")
     items = known_items(value, "iter()")
     return new(StaticIterator(items))
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
+import tensorflow as tf
+
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.errors import NeedsValue, fall_back
-from imp2tf.iterables import each, known_items
+from imp2tf.generators import Pushed, as_pushed, push
+from imp2tf.iterables import each, is_lazy, known_items
 from imp2tf.iteration import (
-    Cursor,
     GeneratorValue,
     MapCursor,
     StaticCursor,
@@ -21,7 +23,7 @@ from imp2tf.iteration import (
 )
 from imp2tf.operations import binary_operation, compare_operation, truth_of
 from imp2tf.region import NO_STATE, Box, select
-from imp2tf.values import SKIP
+from imp2tf.values import SKIP, PyNumber
 
 MISSING = object()
 
@@ -34,7 +36,7 @@ def sum_(iterable: Any, start: Any = 0) -> Any:
     def add(item: Any) -> None:
         total.value = binary_operation("+", total.value, item)
 
-    items = drained(iterable) if not isinstance(iterable, (GeneratorValue, Cursor)) else None
+    items = drained(iterable) if not is_lazy(iterable) and as_pushed(iterable) is None else None
     each(iterable if items is None else StaticCursor(items), add, NO_STATE.plus(total))
     return total.value
 
@@ -70,6 +72,9 @@ def max_(*args: Any, key: Any = None, default: Any = MISSING) -> Any:
 
 def _first_that(value: Any, wanted: bool) -> Any:
     """Whether an item's truth is `wanted`; items after the first such are not computed."""
+    pushed = as_pushed(value)
+    if pushed is not None:
+        return _first_pushed(pushed, wanted)
     if isinstance(value, (GeneratorValue, MapCursor)):
         items = drained(value.iterable if isinstance(value, GeneratorValue) else value.cursor)
         step: Any = value.step if isinstance(value, GeneratorValue) else value.function
@@ -92,6 +97,29 @@ def _first_that(value: Any, wanted: bool) -> Any:
         return select(holds, lambda: at(index + 1), lambda: False)
 
     return at(0)
+
+
+def _first_pushed(pushed: Pushed, wanted: bool) -> Any:
+    """The same over a generator, which ends at the first such item."""
+    met = Box(False)
+
+    def visit(item: Any) -> Any:
+        if certain(item) is not SKIP:
+            met.value = _number(_is(truth_of(item), wanted))
+        return met.value
+
+    push(pushed, visit, NO_STATE.plus(met))
+    return _number(_is(truth_of(met.value), wanted))
+
+
+def _is(holds: Any, wanted: bool) -> Any:
+    if isinstance(holds, bool):
+        return holds is wanted
+    return holds if wanted else tf.logical_not(holds)
+
+
+def _number(holds: Any) -> Any:
+    return holds if isinstance(holds, bool) else PyNumber("bool", holds)
 
 
 @replace_call(any)

@@ -17,7 +17,7 @@ import imp2tf.converters  # noqa: F401  (registers the converters)
 from imp2tf import calls, conversion
 from imp2tf.dispatch import Dispatcher
 from imp2tf.embedding import call_in_graph
-from imp2tf.errors import Fallback
+from imp2tf.errors import Fallback, NoSource
 from imp2tf.exceptions import strip_own_frames
 from imp2tf.guards import describe_guard
 from imp2tf.options import Keywords, Options
@@ -184,6 +184,8 @@ class ConvertedFunction(Generic[P, R]):
             function = function.func
         if not isinstance(function, types.FunctionType):
             function = inspect.getattr_static(type(function), "__call__")
+        if not isinstance(function, types.FunctionType):
+            raise NoSource(f"{self.__qualname__} is not written in Python")
         try:
             return conversion.convert_code(function).text
         except Fallback as fallback:

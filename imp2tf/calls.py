@@ -17,15 +17,17 @@ import tensorflow as tf
 
 from imp2tf import conversion, foreign
 from imp2tf.alternatives import over
+from imp2tf.arithmetic import run_operation
 from imp2tf.containers import ContainerMethod, container_method
 from imp2tf.disabled import is_disabled
 from imp2tf.errors import ForeignCall, NeedsValue, SeveralKinds, UnsupportedSyntax, fall_back
 from imp2tf.heap import is_drop_in, is_user_function
 from imp2tf.opaque import call_opaque
+from imp2tf.places import Attribute
 from imp2tf.purity import has_plain_new
 from imp2tf.session import Session, active, current
 from imp2tf.sources import Member
-from imp2tf.values import Deferred, Sentinel, Union
+from imp2tf.values import Deferred, GeneratorCall, Sentinel, Union
 
 __all__ = ["Activation", "call", "converted_of", "invoke", "replace_call"]
 
@@ -129,8 +131,34 @@ def converted_of(function: types.FunctionType) -> types.FunctionType:
     return function if is_converted(function) else conversion.convert_function(function)
 
 
+def is_generator_function(function: types.FunctionType) -> bool:
+    """Whether calling a user's function makes a generator."""
+    return bool(function.__code__.co_flags & inspect.CO_GENERATOR) or getattr(function, "__imp2tf_generator__", False)
+
+
+def run_generator(generator: GeneratorCall, consumer: Any) -> None:
+    """Run the body of a generator, which gives its items to `consumer`; once it has run it is empty."""
+    if generator.spent is not False:
+        if generator.spent is not True:
+            fall_back(UnsupportedSyntax, "a generator is used that may have been used before")
+        return
+    current().write(Attribute(generator, "spent"), True)
+    _trace(generator.function, (consumer, *generator.args), generator.kwargs)
+
+
+def _generator_call(function: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> GeneratorCall:
+    if not is_converted(function):
+        run_operation(function, *args, **kwargs)  # makes a generator that never runs, or refuses the arguments
+    made: GeneratorCall = current().born(GeneratorCall(function, args, kwargs))
+    return made
+
+
 def invoke(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Trace a call of a user's function inline."""
+    """Trace a call of a user's function inline; the body of a generator function runs when the generator is consumed."""
+    return _generator_call(function, args, kwargs) if is_generator_function(function) else _trace(function, args, kwargs)
+
+
+def _trace(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     session = current()
     if session.deadline is not None and time.monotonic() > session.deadline:
         fall_back(NeedsValue, "a graph for tensors of any shape is much larger than one for this shape")

@@ -12,6 +12,7 @@ import gast
 
 from imp2tf.analysis.flow import has_await, has_yield
 from imp2tf.errors import NoSource, UnsupportedSyntax, fall_back
+from imp2tf.inversion import invert_generators
 from imp2tf.namespace import rt
 from imp2tf.rewrite import Converter, rewrite_function
 from imp2tf.source import SourceUnavailable, bind, compile_node, lambda_to_function, read
@@ -73,6 +74,7 @@ def _convert(function: types.FunctionType) -> ConvertedCode:
     except SourceUnavailable as error:
         fall_back(NoSource, f"the source of {function.__qualname__} is not available: {error}", error)
     node = source.node
+    invert_generators(node)
     if isinstance(node, gast.AsyncFunctionDef) or has_yield(node) or has_await(node):
         fall_back(UnsupportedSyntax, f"{function.__qualname__} is a generator or coroutine")
     if isinstance(node, gast.Lambda):

@@ -68,7 +68,7 @@ def _python_op(session: Session, call: Callable[..., Any], tensors: list[tf.Tens
     tf.py_function(call, tensors, returns)
     op = before.get_operations()[-1]
     session.host_ops.add((id(before), op.name))
-    session.kept.append(call)
+    session.callbacks.append(call)
     return op
 
 

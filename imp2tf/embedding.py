@@ -49,7 +49,6 @@ def _commit(session: Session) -> None:
         for place, value in [(place(build), value(build)) for place, value in writes]:
             place.write(value)
 
-    session.kept.append(call)
     tf.py_function(call, recorder.tensors, [])
 
 

@@ -47,6 +47,7 @@ class StopRun(Exception):
 
 
 TRACE_BOUNDARIES: set[tuple[str, str]] = set()  # file and name of functions that start a trace; their callers are no part of it
+INSIDE_OUT: dict[tuple[str, str], int] = {}  # 1 for functions that leave a generator for its consumer, -1 for those that run one
 GENERATED_BLOCK = re.compile(r"_(then|else|body|rest|try|except|finally|with|test|target|comp|lambda)_\d+$")
 
 
@@ -70,13 +71,17 @@ def _of_user(stack: Iterable[Frame]) -> list[Frame]:
     """The user's part of a stack that is given innermost frame first.
 
     A block of a control statement is a function of its own in the converted code; here it counts as part of the
-    function that holds it.
+    function that holds it. A generator gives its items to a consumer that Python would not call from there.
     """
     frames: list[Frame] = []
     line = None
+    left = 0
     for filename, lineno, name in stack:
         if (filename, name) in TRACE_BOUNDARIES:
             break
+        left += INSIDE_OUT.get((filename, name), 0)
+        if left > 0:
+            continue
         if not is_library_file(filename):
             line = line or lineno
             if not GENERATED_BLOCK.match(name):

@@ -19,7 +19,7 @@ from imp2tf.purity import has_plain_new, is_impure_tensorflow, is_numpy_function
 from imp2tf.region import leave_to_python_if, stop_if
 from imp2tf.session import current
 from imp2tf.specs import Dense, Number
-from imp2tf.values import Deferred, Growable, PyNumber, Union
+from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, Union
 
 __all__ = ["call_deferred", "call_foreign", "construct", "lowered", "materialized", "method_of_deferred", "numpy_value",
            "register_host_method"]
@@ -160,6 +160,8 @@ def lowered(value: Any, inside: bool = False) -> Any:
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, slice):
         return slice(*[lowered(part, inside=True) for part in (value.start, value.stop, value.step)])
+    if isinstance(value, GeneratorCall):
+        value.refuse()
     if isinstance(value, TracedArray):
         return value.functional() if current().embedded else fall_back(ForeignCall, "TensorFlow is given a TensorArray")
     return value
@@ -295,7 +297,7 @@ def materialized(value: Any) -> Any:
     if isinstance(value, tuple) and value:
         items = [materialized(item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple.__new__(type(value), items)
-    return value
+    return value.refuse() if isinstance(value, GeneratorCall) else value
 
 
 def adopted(value: Any, level: int = 0) -> Any:

@@ -1,26 +1,37 @@
 """Any iterable as a cursor, as a list of known items, or visited item by item."""
 from __future__ import annotations
 
+import functools
 from typing import Any
 
-from imp2tf.errors import NeedsValue, fall_back
+from imp2tf.containers import append, new_list
+from imp2tf.errors import NeedsValue, UnsupportedSyntax, fall_back
+from imp2tf.generators import Pushed, as_pushed, push_for
+from imp2tf.heap import contents
 from imp2tf.iteration import (
     Cursor,
+    GeneratorValue,
     cursor_of,
     drained,
 )
 from imp2tf.loops import run_for
 from imp2tf.region import NO_STATE, State
 from imp2tf.user_iterators import user_cursor
+from imp2tf.values import GeneratorCall
 
 
 def cursor(value: Any) -> Cursor:
-    """A cursor over any iterable."""
+    """A cursor over any iterable but a generator, which runs by itself."""
+    if as_pushed(value) is not None:
+        fall_back(UnsupportedSyntax, "a generator is used other than by a loop over all it yields")
     return user_cursor(value) or cursor_of(value)
 
 
 def known_items(value: Any, what: str) -> list[Any]:
     """All items, which must be known while tracing."""
+    pushed = as_pushed(value)
+    if pushed is not None:
+        return _collected(pushed, what)
     user = user_cursor(value)
     items = drained(user if user is not None else value)
     if items is None:
@@ -28,6 +39,21 @@ def known_items(value: Any, what: str) -> list[Any]:
     return items
 
 
+def _collected(pushed: Pushed, what: str) -> list[Any]:
+    made = new_list([])
+    push_for(pushed, functools.partial(append, made), None, NO_STATE, None)
+    found = contents(made)
+    return found if isinstance(found, list) else fall_back(NeedsValue, f"{what} of a generator of run-time length")
+
+
+def is_lazy(value: Any) -> bool:
+    """Whether items are computed when they are asked for, so that asking has effects."""
+    return isinstance(value, (GeneratorValue, Cursor, Pushed, GeneratorCall))
+
+
 def each(value: Any, visit: Any, state: State = NO_STATE) -> None:
     """Visit all items, of whatever number."""
+    pushed = as_pushed(value)
+    if pushed is not None:
+        return push_for(pushed, visit, None, state, None)
     run_for(cursor(value), visit, None, state, None, visit.__code__)

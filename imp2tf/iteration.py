@@ -20,7 +20,7 @@ from imp2tf.places import Attribute
 from imp2tf.region import Box
 from imp2tf.session import current
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import SKIP, Deferred, Growable, PyNumber, Union, is_runtime
+from imp2tf.values import SKIP, Deferred, GeneratorCall, Growable, PyNumber, Union, is_runtime
 
 __all__ = [
     "Cursor", "EnumerateCursor", "GeneratorValue", "IteratorCursor", "MapCursor", "RunRange", "StaticCursor", "StaticIterator",
@@ -365,6 +365,8 @@ def cursor_of(value: Any) -> Cursor:
         return value
     if isinstance(value, GeneratorValue):
         return MapCursor(value.step, cursor_of(value.iterable))
+    if isinstance(value, GeneratorCall):
+        return value.refuse()
     if isinstance(value, StaticIterator):
         return IteratorCursor(value)
     if isinstance(value, RunRange):

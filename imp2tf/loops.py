@@ -14,7 +14,7 @@ from imp2tf.iteration import Cursor, StaticCursor
 from imp2tf.region import State, cond, loop, select
 from imp2tf.values import SKIP, PyNumber, Union
 
-__all__ = ["LoopParts", "finish_loop", "run_for", "run_loop"]
+__all__ = ["LoopParts", "finish_loop", "run_for", "run_loop", "visit_item"]
 
 MAX_PYTHON_TURNS = 20000
 
@@ -98,10 +98,10 @@ def run_for(cursor: Cursor, visit: Callable[[Any], None], orelse: Callable[[], N
         return
     for box in cursor.boxes:
         state = state.plus(box)
-    run_loop(LoopParts(cursor.has_next, lambda: _visit(cursor.next(), visit, state), orelse, state, exits, site))
+    run_loop(LoopParts(cursor.has_next, lambda: visit_item(cursor.next(), visit, state), orelse, state, exits, site))
 
 
-def _visit(item: Any, visit: Callable[[Any], None], state: State) -> None:
+def visit_item(item: Any, visit: Callable[[Any], None], state: State) -> None:
     """Visit an item, unless a generator expression's condition left it out."""
     if not isinstance(item, Union) or not any(one is SKIP for one in item.alternatives):
         if item is not SKIP:
@@ -121,7 +121,7 @@ def _unrolled(cursor: StaticCursor, visit: Callable[[Any], None], state: State, 
         item = cursor.next()
 
         def turn(item: Any = item) -> None:
-            _visit(item, visit, state)
+            visit_item(item, visit, state)
             if exits:
                 clear(state, CONTINUE)
 

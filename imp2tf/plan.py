@@ -13,7 +13,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.arrays import TracedArray
-from imp2tf.errors import LostValue, fall_back
+from imp2tf.errors import LostValue, UnsupportedSyntax, fall_back
 from imp2tf.growable import GrowableList
 from imp2tf.heap import contents, is_container
 from imp2tf.rewrite import SHARED
@@ -22,7 +22,7 @@ from imp2tf.snapshots import is_record
 from imp2tf.sources import Source
 from imp2tf.specs import Dense, Number, may_be_lost
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import DEAD, LOST, NUMBER_TYPES, UNBOUND, Deferred, Facts, Growable, PyNumber, Sentinel, Union, is_runtime
+from imp2tf.values import DEAD, LOST, NUMBER_TYPES, UNBOUND, Deferred, Facts, GeneratorCall, Growable, PyNumber, Sentinel, Union, is_runtime
 
 __all__ = ["Build", "Recipe", "Recorder"]
 
@@ -300,6 +300,8 @@ def _is_of_the_trace(value: Any) -> bool:
 
 
 def _constant(value: Any) -> Recipe:
+    if isinstance(value, GeneratorCall):
+        fall_back(UnsupportedSyntax, "a generator leaves the function")
     if _is_of_the_trace(value):
         fall_back(LostValue, "an iterator made while tracing leaves the function")
     return _same(value)

@@ -19,7 +19,7 @@ from imp2tf.errors import ForeignCall, fall_back
 from imp2tf.exceptions import frames_of_op, innermost
 from imp2tf.session import Session
 from imp2tf.sources import Source
-from imp2tf.tf_compat import DEFAULT_GRAPH_SEED, function_bodies, global_seed, redirect, watch_operations
+from imp2tf.tf_compat import DEFAULT_GRAPH_SEED, function_bodies, global_seed, redirect, stop_watching, watch_operations
 
 __all__ = ["RANDOM_OPS", "draw_eagerly", "read_draws", "readable"]
 
@@ -73,6 +73,7 @@ def read_draws(session: Session, graph: Any) -> None:
     """In a finished graph, make everything that reads a random operation read its host call."""
     if session.embedded:
         return
+    stop_watching(graph)
     for op in graph.get_operations():
         _check_hidden(session, op)
     for op, outputs in session.draws.pop(id(graph), []):
@@ -118,7 +119,7 @@ def _cannot_draw(op: Any, reason: str) -> NoReturn:
 def _drawn(session: Session, op: Any) -> list[tf.Tensor]:
     """The host call that stands for a random operation: its outputs."""
     draw = _eager_twin(session, op)
-    session.kept.append(draw)
+    session.callbacks.append(draw)
     outputs = tf.numpy_function(draw, [tf.stop_gradient(tensor) for tensor in op.inputs], [tensor.dtype for tensor in op.outputs])
     outputs = outputs if isinstance(outputs, list) else [outputs]
     session.python_calls.append(("random numbers are drawn by Python", innermost(frames_of_op(op))))

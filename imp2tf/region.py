@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -49,6 +49,19 @@ class State:
             box.value = values[-1]
 
         return State(lambda: (*self.get(), box.value), put)
+
+    def also(self, others: Sequence[State]) -> State:
+        """With all values of some others."""
+        if not others:
+            return self
+        first, *rest = others
+
+        def put(values: tuple[Any, ...]) -> None:
+            count = len(self.get())
+            self.set(values[:count])
+            first.set(values[count:])
+
+        return State(lambda: (*self.get(), *first.get()), put).also(rest)
 
 
 class Box:
@@ -140,8 +153,9 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
     session.counts["conds"] += 1
     session.regions += 1
     outer = tf.compat.v1.get_default_graph()
+    _note_cells(session, then, orelse, state.get, *(one.get for one in session.consumers))
+    state = state.also(session.consumers)
     before = state.get()
-    _note_cells(session, then, orelse, state.get)
     sides = []
     for name, block in (("then", then), ("else", orelse)):
         graph, deps = branch_graph(name, outer), AutomaticControlDependencies()
@@ -302,8 +316,9 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     session = current()
     session.counts["loops"] += 1
     site = site, tuple(user_frames())
+    _note_cells(session, step, state.get, *(one.get for one in session.consumers))
+    state = state.also(session.consumers)
     before = state.get()
-    _note_cells(session, step, state.get)
     entry = [freeze(value) for value in before]
     layout = _first_layout(session, site, entry)
     session.regions += 1

@@ -139,7 +139,8 @@ class Session:
         self.references: list[tuple[Any, Source]] = []
         self.births: dict[int, int] = {}
         self.sealed: set[int] = set()
-        self.kept: list[Any] = []
+        self.kept: list[Any] = []  # what is known by its id must not go before the trace has ended
+        self.callbacks: list[Any] = []  # TensorFlow holds functions that graphs call only weakly
         self.loop_memo: dict[Hashable, Any] = {}
         self.activations: list[Any] = []
         self.trying = 0
@@ -157,6 +158,7 @@ class Session:
         self.draws: dict[int, list[Any]] = {}
         self.region_ops: set[Any] = set()
         self.scopes: list[Any] = []
+        self.consumers: list[Any] = []  # what the consumers of running generators may change: a State for each
         self.embedded = False
         self.run: Any = None
 

@@ -5,6 +5,7 @@ that a TensorFlow version that moved one is named by a failing test rather than 
 """
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -45,6 +46,7 @@ __all__ = [
     "is_symbolic_tensor",
     "redirect",
     "self_test",
+    "stop_watching",
     "tape_may_record",
     "variable_accessed",
     "watch_operations",
@@ -121,6 +123,12 @@ def watch_operations(graph: FuncGraph, types: frozenset[str], action: Callable[[
         return op
 
     graph._create_op_internal = creating
+
+
+def stop_watching(graph: FuncGraph) -> None:
+    """End `watch_operations`."""
+    with contextlib.suppress(AttributeError):  # it was not watched
+        del graph._create_op_internal
 
 
 def redirect(old: tf.Tensor, new: tf.Tensor, readers: Sequence[tf.Operation]) -> None:

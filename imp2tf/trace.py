@@ -64,6 +64,15 @@ class Run:
         self.lock = threading.RLock()
 
     @contextlib.contextmanager
+    def of(self, args: Sequence[Any]) -> Iterator[None]:
+        """A trace or run with these arguments; nothing of it is kept afterwards."""
+        self.args, self.error, self.commit, self.results = args, None, [], []
+        try:
+            yield
+        finally:
+            self.args, self.error, self.commit, self.results = (), None, [], []
+
+    @contextlib.contextmanager
     def stopping(self, frames: list[Frame]) -> Iterator[None]:
         """What a host call raises ends the run, and is raised by the dispatcher as if from the user's lines."""
         try:
@@ -179,7 +188,7 @@ class Graph:
     calls_python: bool
     python_calls: list[tuple[str, Location | None]]
     xla: bool
-    kept: Any
+    callbacks: list[Any]
     taped: Taped
 
     @property
@@ -207,8 +216,7 @@ class Graph:
         captured = [one.at(args) if isinstance(one, Fetch) else one for one in self.captures]
         if not self.calls_python:
             return self._ran(captured, args, commit)
-        with self.run.lock:
-            self.run.args, self.run.error, self.run.commit, self.run.results = args, None, [], []
+        with self.run.lock, self.run.of(args):
             return self._ran(captured, args, commit)
 
     def _ran(self, captured: list[Any], args: Sequence[Any], commit: Commit) -> Any:
@@ -270,7 +278,6 @@ def _commit(writes: Writes) -> None:
 def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relaxations: Relaxations, options: Options) -> Graph:
     """Trace ``function`` for the kind of arguments given. Raises `Fallback` or `AlwaysRaises` where there is no graph."""
     run = Run()
-    run.args = args
     parts: dict[str, Any] = {}
 
     def body() -> list[tf.Tensor]:
@@ -296,12 +303,13 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
 
     TRACE_BOUNDARIES.add((__file__, body.__code__.co_name))
     body.__name__ = _graph_name(options.name or name_of(function))
-    concrete = _concrete(body, options, function)
+    with run.of(args):
+        concrete = _concrete(body, options, function)
     session = parts["session"]
     captures = captures_of(concrete)
     return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
                  parts["calls_python"], session.python_calls, bool(options.jit_compile),
-                 session.kept, Taped(concrete, captures, parts["junctions"]))
+                 session.callbacks, Taped(concrete, captures, parts["junctions"]))
 
 
 def _way(session: Session, results: list[tf.Tensor], parts: dict[str, Any]) -> list[tf.Tensor]:

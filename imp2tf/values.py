@@ -10,12 +10,12 @@ from typing import Any, NoReturn
 
 import tensorflow as tf
 
-from imp2tf.errors import NeedsValue, SeveralKinds, fall_back
+from imp2tf.errors import NeedsValue, SeveralKinds, UnsupportedSyntax, fall_back
 from imp2tf.tf_compat import is_symbolic_tensor
 
 __all__ = [
-    "DEAD", "LOST", "NUMBER_DTYPES", "NUMBER_TYPES", "SKIP", "UNBOUND", "Deferred", "Facts", "Growable", "PyNumber", "Sentinel", "Union",
-    "is_runtime", "is_tensor", "number_kind",
+    "DEAD", "LOST", "NUMBER_DTYPES", "NUMBER_TYPES", "SKIP", "UNBOUND", "Deferred", "Facts", "GeneratorCall", "Growable",
+    "PyNumber", "Sentinel", "Union", "is_runtime", "is_tensor", "number_kind",
 ]
 
 
@@ -137,6 +137,25 @@ class Deferred:
         fall_back(NeedsValue, f"Python needs the value of {self!r}")
 
     __bool__ = __iter__ = __len__ = __int__ = __float__ = __index__ = __str__ = __hash__ = __format__ = _needs_value
+
+
+class GeneratorCall:
+    """A call of a user's generator function whose body has not run yet. Only a loop over all that it yields can run it."""
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.function = function
+        self.args = args
+        self.kwargs = kwargs
+        self.spent: Any = False
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.refuse()
+
+    def refuse(self) -> NoReturn:
+        """Leave any other use to Python."""
+        fall_back(UnsupportedSyntax, "a generator is used other than by a loop over all it yields")
 
 
 def is_tensor(value: object) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import abc
 import copy
 import functools
+import gc
 import inspect
 import pickle
 import types
@@ -276,6 +277,25 @@ def test_weak_references_and_keys() -> None:
     gone = weakref.ref(converted)
     del converted
     assert gone() is None
+
+
+def test_graphs_do_not_keep_the_objects_they_were_made_for() -> None:
+    Model.step.reset()
+    model = Model(2.0)
+    model.run = convert(model.__call__)
+    gone = weakref.ref(model)
+    for x in (PLUS, MINUS):
+        model.step(x)
+        model.run(x)
+    assert Model.step.stats()["graph_calls"] == model.run.stats()["graph_calls"] == 2
+    del model
+    gc.collect()
+    assert gone() is None
+
+
+def test_builtins_have_no_source_to_show() -> None:
+    with pytest.raises(imp2tf.ConversionError, match="len is not written in Python"):
+        convert(len).source()
 
 
 def test_other_converted_functions_as_arguments_are_told_apart() -> None:

@@ -15,7 +15,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("base", ("errors", "options", "logs", "stance", "disabled", "tf_compat", "namespace", "purity")),
     (
         "reading programs",
-        ("source", "source_file", "mangling", "quote", "analysis", "analysis.*", "rewrite", "targets", "conversion"),
+        ("source", "source_file", "mangling", "quote", "analysis", "analysis.*", "inversion", "rewrite", "targets", "conversion"),
     ),
     ("values and the heap", ("values", "places", "sources", "session", "heap", "arrays")),
     ("the lattice", ("snapshots", "specs", "growable", "join")),
@@ -23,8 +23,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "what operators share",
         (
-            "alternatives", "arithmetic", "array_items", "attributes", "calls", "containers", "foreign", "iterables", "iteration",
-            "loops", "opaque", "operations", "picking", "refusals", "try_state", "user_iterators",
+            "alternatives", "arithmetic", "array_items", "attributes", "calls", "containers", "foreign", "generators", "iterables",
+            "iteration", "loops", "opaque", "operations", "picking", "refusals", "try_state", "user_iterators",
         ),
     ),
     ("features", ("converters", "converters.*")),
