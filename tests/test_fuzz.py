@@ -10,7 +10,7 @@ from tests.fuzz.programs import Program, write_program
 from tests.fuzz.running import run_program
 from tests.fuzz.shrinking import shrink
 
-SEED, COUNT, PARTS = 20, 40, 10
+SEED, COUNT, PARTS = 20, 60, 10
 
 
 @pytest.mark.parametrize("part", range(PARTS))
