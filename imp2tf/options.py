@@ -58,6 +58,9 @@ class Options:
             _check_bool(option, getattr(self, option))
         _check_count("profile_runs", self.profile_runs, least=0)
         _check_count("recompile_limit", self.recompile_limit, least=1)
+        for option, chosen in (("fullgraph", self.fullgraph), ("input_signature", self.input_signature is not None)):
+            if chosen and self.profile_runs > 1:
+                raise ValueError(f"profile_runs={self.profile_runs} and {option} contradict each other: {option} converts the first call")
         if self.rewrite not in _REWRITES:
             raise ValueError(f"rewrite must be one of {', '.join(map(repr, _REWRITES))}, not {self.rewrite!r}")
         if self.name is not None and not isinstance(self.name, str):

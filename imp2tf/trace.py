@@ -65,12 +65,13 @@ class Run:
 
     @contextlib.contextmanager
     def of(self, args: Sequence[Any]) -> Iterator[None]:
-        """A trace or run with these arguments; nothing of it is kept afterwards."""
+        """A trace or run with these arguments; afterwards nothing of it is kept, and one that it interrupted goes on."""
+        before = self.args, self.error, self.commit, self.results
         self.args, self.error, self.commit, self.results = args, None, [], []
         try:
             yield
         finally:
-            self.args, self.error, self.commit, self.results = (), None, [], []
+            self.args, self.error, self.commit, self.results = before
 
     @contextlib.contextmanager
     def stopping(self, frames: list[Frame]) -> Iterator[None]:

@@ -77,6 +77,13 @@ def test_wrong_option_values_are_refused_by_name(options: dict[str, Any], error:
         imp2tf.convert(**options)
 
 
+@pytest.mark.parametrize("options", [{"fullgraph": True}, {"input_signature": [tf.TensorSpec([])]}], ids=["fullgraph", "signature"])
+def test_contradictory_options_are_refused(options: dict[str, Any]) -> None:
+    (name,) = options
+    with pytest.raises(ValueError, match=f"profile_runs=3 and {name} contradict"):
+        imp2tf.convert(profile_runs=3, **options)
+
+
 def test_names_that_tensorflow_does_not_allow_are_made_ones_that_it_does() -> None:
     assert imp2tf.convert(lambda x: x * 2.0, profile_runs=0, name="a b/ü")(ONE) == 2.0
 
