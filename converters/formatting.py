@@ -22,7 +22,7 @@ from imp2tf.namespace import operator
 from imp2tf.quote import quote_expr
 from imp2tf.rewrite import Converter
 from imp2tf.targets import constant
-from imp2tf.values import Deferred, Union
+from imp2tf.values import Deferred, StandIn, Union
 
 CONVERSIONS: dict[int, Callable[[Any], str] | None] = {-1: None, 115: str, 114: repr, 97: ascii}
 
@@ -103,6 +103,8 @@ def refuse_state(value: Any) -> None:
     elif isinstance(value, dict):
         for item in value.values():
             refuse_state(item)
+    elif isinstance(value, StandIn):
+        value.refuse()
     elif isinstance(value, tf.Variable) or has_written_fields(value):
         fall_back(NeedsValue, f"the text of a {type(value).__name__}")
 

@@ -12,11 +12,11 @@ from imp2tf import attributes
 from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
-from imp2tf.containers import container_length
+from imp2tf.containers import DictView, container_length
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.heap import is_container, is_user_function
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import NUMBER_TYPES, Deferred, GeneratorCall, PyNumber, Union
+from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, StandIn, Union
 
 
 @replace_call(len)
@@ -29,6 +29,10 @@ def len_(value: Any) -> Any:
         return call(method, value)
     if is_container(value):
         return container_length(value)
+    if isinstance(value, DictView):
+        return container_length(value.owner)
+    if isinstance(value, StandIn):
+        value.refuse()
     if is_symbolic_tensor(value):
         if value.shape.rank is None:
             fall_back(NeedsValue, "len() of a tensor of unknown rank")
@@ -53,7 +57,7 @@ def isinstance_(value: Any, cls: Any) -> Any:
         return issubclass(NUMBER_TYPES[value.kind], cls)
     if isinstance(value, Deferred):
         return fall_back(NeedsValue, f"isinstance() of {value!r}")
-    return value.refuse() if isinstance(value, GeneratorCall) else run_operation(isinstance, value, cls)
+    return value.refuse() if isinstance(value, StandIn) else run_operation(isinstance, value, cls)
 
 
 @replace_call(type)
@@ -65,7 +69,7 @@ def type_(value: Any, *rest: Any, **kwargs: Any) -> Any:
         return over(value, type_)
     if is_symbolic_tensor(value):
         return fall_back(NeedsValue, "type() of a tensor")
-    if isinstance(value, GeneratorCall):
+    if isinstance(value, StandIn):
         value.refuse()
     return NUMBER_TYPES[value.kind] if isinstance(value, PyNumber) else type(value)
 

@@ -13,7 +13,7 @@ from imp2tf.heap import contents, is_container
 from imp2tf.region import select, stop_if
 from imp2tf.session import active
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import LOST, UNBOUND, Deferred, Growable, PyNumber, Union
+from imp2tf.values import LOST, UNBOUND, Deferred, Growable, PyNumber, StandIn, Union
 
 __all__ = ["bound", "over", "raise_error", "stripped", "truth", "truth_number"]
 
@@ -88,6 +88,8 @@ def truth(value: Any) -> Any:
         fall_back(NeedsValue, f"the truth of {value!r} is needed")
     if active() is not None and is_container(value):
         return _container_truth(contents(value))
+    if isinstance(value, StandIn):
+        value.refuse()
     return _python_truth(value)
 
 

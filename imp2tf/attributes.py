@@ -19,7 +19,7 @@ from imp2tf.heap import is_container, is_user_function, view
 from imp2tf.places import Attribute
 from imp2tf.session import active, current
 from imp2tf.tf_compat import EagerTensor, is_symbolic_tensor
-from imp2tf.values import LOST, UNBOUND, Deferred, PyNumber, Union
+from imp2tf.values import LOST, UNBOUND, Deferred, PyNumber, StandIn, Union
 
 __all__ = ["delete_attribute", "get_attribute", "has_attribute", "set_attribute"]
 
@@ -42,6 +42,8 @@ def get_attribute(owner: Any, name: str, default: Any = MISSING) -> Any:
         return _of_number(owner, name)
     if isinstance(owner, Deferred):
         return method_of_deferred(owner, name)
+    if isinstance(owner, StandIn):
+        return owner.refuse()
     if isinstance(owner, tf.Variable) and name == "numpy":
         return Deferred(getattr, (tf.convert_to_tensor(owner), "numpy"))
     if isinstance(owner, tf.Tensor):
@@ -236,6 +238,8 @@ def has_attribute(owner: Any, name: str) -> Any:
         return hasattr(owner, name)
     if not isinstance(owner, type) and _class_attribute(type(owner), "__getattr__") is not None:
         fall_back(ForeignCall, "hasattr on an object with __getattr__")
+    if isinstance(owner, StandIn):
+        owner.refuse()
     value = view(Attribute(owner, name)) if not isinstance(owner, (PyNumber, Deferred)) else UNBOUND
     if isinstance(value, Union) and any(one is UNBOUND for one in value.alternatives):
         present = [one is not UNBOUND for one in value.alternatives]

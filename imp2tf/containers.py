@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import tensorflow as tf
@@ -25,9 +25,29 @@ from imp2tf.region import select, stop_if
 from imp2tf.session import NOT_STORED, current
 from imp2tf.snapshots import freeze, seal
 from imp2tf.specs import Constant
-from imp2tf.values import Deferred, Growable, PyNumber, Union, is_runtime
+from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Union, is_runtime
 
-__all__ = ["ContainerMethod", "append", "container_length", "container_method", "delete_item", "get_item", "has_element", "new", "set_item"]
+__all__ = [
+    "ContainerMethod", "DictView", "any_equal", "append", "container_length", "container_method", "delete_item", "get_item",
+    "has_element", "new", "set_item",
+]
+
+
+class DictView(StandIn):
+    """``owner.keys()``, ``owner.values()`` or ``owner.items()``: what the dict holds when it is looked at."""
+
+    what = "a view of a dict"
+
+    def __init__(self, owner: dict[Any, Any], name: str) -> None:
+        self.owner = owner
+        self.name = name
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.of(static(self.owner, f"dict.{self.name}")))
+
+    def of(self, found: dict[Any, Any]) -> Any:
+        """Python's view of a dict with these contents."""
+        return getattr(found, self.name)()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -431,7 +451,7 @@ def _dict_method(owner: Any, found: dict[Any, Any], name: str, args: tuple[Any, 
     if type(owner) not in PLAIN_DICTS and name not in (*DICT_VIEWS, "get"):
         fall_back(ContentsError, f"{type(owner).__name__}.{name}")
     if name in DICT_VIEWS:
-        return list(getattr(found, name)())
+        return current().born(DictView(owner, name))
     if name == "get":
         return _run_method(found, name, args, kwargs)
     if name == "copy":

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from imp2tf.arithmetic import as_tensor, holds_runtime, run_operation
 from imp2tf.arrays import TracedArray
+from imp2tf.containers import DictView
 from imp2tf.errors import Contents, ForeignCall, NeedsValue, NoSource, fall_back
 from imp2tf.exceptions import innermost, user_frames
 from imp2tf.growable import growable_length
@@ -19,7 +20,7 @@ from imp2tf.purity import has_plain_new, is_impure_tensorflow, is_numpy_function
 from imp2tf.region import leave_to_python_if, stop_if
 from imp2tf.session import current
 from imp2tf.specs import Dense, Number
-from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, Union
+from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, StandIn, Union
 
 __all__ = ["call_deferred", "call_foreign", "construct", "lowered", "materialized", "method_of_deferred", "numpy_value",
            "register_host_method"]
@@ -160,7 +161,9 @@ def lowered(value: Any, inside: bool = False) -> Any:
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, slice):
         return slice(*[lowered(part, inside=True) for part in (value.start, value.stop, value.step)])
-    if isinstance(value, GeneratorCall):
+    if isinstance(value, DictView):
+        return value.of(lowered(value.owner, inside))
+    if isinstance(value, StandIn):
         value.refuse()
     if isinstance(value, TracedArray):
         return value.functional() if current().embedded else fall_back(ForeignCall, "TensorFlow is given a TensorArray")
@@ -297,7 +300,7 @@ def materialized(value: Any) -> Any:
     if isinstance(value, tuple) and value:
         items = [materialized(item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple.__new__(type(value), items)
-    return value.refuse() if isinstance(value, GeneratorCall) else value
+    return value.refuse() if isinstance(value, (GeneratorCall, DictView)) else value
 
 
 def adopted(value: Any, level: int = 0) -> Any:

@@ -18,7 +18,7 @@ from imp2tf.iteration import GeneratorValue
 from imp2tf.loops import finish_loop, visit_item
 from imp2tf.region import Box, State
 from imp2tf.session import current
-from imp2tf.values import GeneratorCall, PyNumber
+from imp2tf.values import GeneratorCall, PyNumber, StandIn
 
 __all__ = ["Consumer", "Pushed", "PushedEnumerate", "PushedMap", "as_pushed", "push", "push_for"]
 
@@ -42,7 +42,7 @@ class Consumer:
             session.consumers = inner
 
 
-class Pushed:
+class Pushed(StandIn):
     """An iteration that runs by itself; `boxes` is what it keeps between items."""
 
     boxes: Sequence[Box] = ()

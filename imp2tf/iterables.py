@@ -23,7 +23,7 @@ from imp2tf.values import GeneratorCall
 def cursor(value: Any) -> Cursor:
     """A cursor over any iterable but a generator, which runs by itself."""
     if as_pushed(value) is not None:
-        fall_back(UnsupportedSyntax, "a generator is used other than by a loop over all it yields")
+        fall_back(UnsupportedSyntax, "a generator is used other than by a loop over all its items")
     return user_cursor(value) or cursor_of(value)
 
 

@@ -13,14 +13,14 @@ import tensorflow as tf
 
 from imp2tf.alternatives import over, raise_error, truth
 from imp2tf.arithmetic import compare, run_operation
-from imp2tf.containers import container_length, get_item
+from imp2tf.containers import DictView, container_length, get_item
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.heap import contents, is_container, view
 from imp2tf.places import Attribute
 from imp2tf.region import Box
 from imp2tf.session import current
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import SKIP, Deferred, GeneratorCall, Growable, PyNumber, Union, is_runtime
+from imp2tf.values import SKIP, Deferred, GeneratorCall, Growable, PyNumber, StandIn, Union, is_runtime
 
 __all__ = [
     "Cursor", "EnumerateCursor", "GeneratorValue", "IteratorCursor", "MapCursor", "RunRange", "StaticCursor", "StaticIterator",
@@ -31,7 +31,7 @@ Truth = Any
 MAX_UNROLLED = 256
 
 
-class Cursor:
+class Cursor(StandIn):
     """A position in an iteration."""
 
     boxes: Sequence[Box] = ()
@@ -75,7 +75,7 @@ class StaticCursor(Cursor):
         return items
 
 
-class StaticIterator:
+class StaticIterator(StandIn):
     """What ``iter`` gives over items that are known while tracing; its position is a place of the heap."""
 
     def __init__(self, items: list[Any]) -> None:
@@ -214,8 +214,10 @@ class RaggedCursor(_Indexed):
         return self.ragged[index]
 
 
-class RunRange:
+class RunRange(StandIn):
     """``range`` with a bound that only the run knows."""
+
+    what = "a range of run-time length"
 
     def __init__(self, start: Any, stop: Any, step: Any) -> None:
         self.start = start
@@ -348,7 +350,7 @@ class DatasetCursor(Cursor):
         return self.element.value.get_value()
 
 
-class GeneratorValue:
+class GeneratorValue(StandIn):
     """A generator expression: its items are computed when they are asked for, once."""
 
     def __iter__(self) -> Iterator[Any]:
@@ -375,6 +377,8 @@ def cursor_of(value: Any) -> Cursor:
         return RangeCursor(value)
     if is_container(value):
         return _container_cursor(value)
+    if isinstance(value, DictView):
+        return ContainerCursor(value.owner, value)
     if isinstance(value, Union):
         items = _drained_union(value)
         return StaticCursor(items) if items is not None else _no_cursor(value)

@@ -11,11 +11,11 @@ import tensorflow as tf
 from imp2tf.alternatives import over, truth, truth_number
 from imp2tf.arithmetic import BINARY, COMPARE, binary, compare, run_operation
 from imp2tf.calls import call
-from imp2tf.containers import ContainerMethod, append, container_method, has_element, new, new_list, static
+from imp2tf.containers import ContainerMethod, DictView, any_equal, append, container_method, has_element, new, new_list, static
 from imp2tf.errors import Contents, ForeignCall, NeedsValue, fall_back
 from imp2tf.heap import contents, is_container, is_same_input, is_user_function, set_contents
 from imp2tf.region import select
-from imp2tf.values import Deferred, Growable, PyNumber, Union, is_runtime
+from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Union, is_runtime
 
 __all__ = ["binary_operation", "compare_operation", "contains", "in_place", "is_same", "truth_as_number", "truth_of"]
 
@@ -38,6 +38,7 @@ def binary_operation(op: str, a: Any, b: Any) -> Any:
         return over(a, lambda one: binary_operation(op, one, b))
     if isinstance(b, Union):
         return over(b, lambda one: binary_operation(op, a, one))
+    _refuse_stand_ins(a, b)
     name = BINARY[op].__name__.strip("_")
     method, reflected = _user_method(a, f"__{name}__"), _user_method(b, f"__r{name}__")
     if method is not None:
@@ -48,6 +49,12 @@ def binary_operation(op: str, a: Any, b: Any) -> Any:
     if is_container(a) or is_container(b):
         return _container_operation(op, a, b)
     return binary(op, a, b)
+
+
+def _refuse_stand_ins(*operands: Any) -> None:
+    for operand in operands:
+        if isinstance(operand, StandIn):
+            operand.refuse()
 
 
 def _container_operation(op: str, a: Any, b: Any) -> Any:
@@ -125,6 +132,7 @@ def compare_operation(op: str, a: Any, b: Any) -> Any:
         return over(a, lambda one: compare_operation(op, one, b))
     if isinstance(b, Union):
         return over(b, lambda one: compare_operation(op, a, one))
+    _refuse_stand_ins(a, b)
     for this, other, this_op in ((a, b, op), (b, a, SWAPPED[op])):
         method = _user_method(this, f"__{COMPARE[this_op].__name__}__")
         if method is not None:
@@ -204,6 +212,8 @@ def contains(container: Any, value: Any) -> Any:
         return truth_number(call(method, container, value))
     if is_container(container) or isinstance(container, tuple):
         return has_element(container, value)
+    if isinstance(container, DictView):
+        return has_element(container.owner, value) if container.name == "keys" else any_equal(list(container), value)
     if isinstance(container, Deferred) or is_runtime(value):
         fall_back(NeedsValue, f"`in` on a {type(container).__name__}")
     if hasattr(container, "__next__"):

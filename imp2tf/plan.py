@@ -22,7 +22,7 @@ from imp2tf.snapshots import is_record
 from imp2tf.sources import Source
 from imp2tf.specs import Dense, Number, may_be_lost
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import DEAD, LOST, NUMBER_TYPES, UNBOUND, Deferred, Facts, GeneratorCall, Growable, PyNumber, Sentinel, Union, is_runtime
+from imp2tf.values import DEAD, LOST, NUMBER_TYPES, UNBOUND, Deferred, Facts, Growable, PyNumber, Sentinel, StandIn, Union, is_runtime
 
 __all__ = ["Build", "Recipe", "Recorder"]
 
@@ -300,8 +300,8 @@ def _is_of_the_trace(value: Any) -> bool:
 
 
 def _constant(value: Any) -> Recipe:
-    if isinstance(value, GeneratorCall):
-        fall_back(UnsupportedSyntax, "a generator leaves the function")
+    if isinstance(value, StandIn):
+        fall_back(UnsupportedSyntax, f"{value.what} leaves the function")
     if _is_of_the_trace(value):
         fall_back(LostValue, "an iterator made while tracing leaves the function")
     return _same(value)

@@ -15,7 +15,7 @@ from imp2tf.tf_compat import is_symbolic_tensor
 
 __all__ = [
     "DEAD", "LOST", "NUMBER_DTYPES", "NUMBER_TYPES", "SKIP", "UNBOUND", "Deferred", "Facts", "GeneratorCall", "Growable",
-    "PyNumber", "Sentinel", "Union", "is_runtime", "is_tensor", "number_kind",
+    "PyNumber", "Sentinel", "StandIn", "Union", "is_runtime", "is_tensor", "number_kind",
 ]
 
 
@@ -139,8 +139,20 @@ class Deferred:
     __bool__ = __iter__ = __len__ = __int__ = __float__ = __index__ = __str__ = __hash__ = __format__ = _needs_value
 
 
-class GeneratorCall:
+class StandIn:
+    """What stands in a trace for an iterator or a view: loops and builtins take its items, any other use is left to Python."""
+
+    what = "an iterator"
+
+    def refuse(self) -> NoReturn:
+        """Leave a use to Python."""
+        fall_back(UnsupportedSyntax, f"{self.what} is used other than by a loop over all its items")
+
+
+class GeneratorCall(StandIn):
     """A call of a user's generator function whose body has not run yet. Only a loop over all that it yields can run it."""
+
+    what = "a generator"
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.function = function
@@ -152,10 +164,6 @@ class GeneratorCall:
         if name.startswith("__"):
             raise AttributeError(name)
         return self.refuse()
-
-    def refuse(self) -> NoReturn:
-        """Leave any other use to Python."""
-        fall_back(UnsupportedSyntax, "a generator is used other than by a loop over all it yields")
 
 
 def is_tensor(value: object) -> bool:

@@ -235,3 +235,91 @@ def gradient_by_values_of_a_dict() -> World:
             return y * y
         return params["b"] * params["w"] * params["x"]
     return fn, [call({"w": f32(w), "x": f32(3.0), "b": f32(1.0)}) for w in (2.0, -2.0)]
+
+
+# ------------------------------------------------------------------------------------ views of dicts
+@program("dicts_sets", graph=True)
+def views_show_what_is_written_after_they_were_taken() -> World:
+    def fn(x):
+        held = {"a": x}
+        keys, values, items = held.keys(), held.values(), held.items()
+        if x > 0:
+            held["b"] = x * 2.0
+        else:
+            held["b"] = -x
+        for _ in tf.range(3):
+            held["a"] = held["a"] + x
+        return list(keys), list(values), len(items), "b" in keys, [key for key, _ in items], sum(values)
+    return fn, each(f32(1.0), f32(-1.0))
+
+
+@program("dicts_sets", graph=True)
+def views_of_dicts_made_on_each_turn() -> World:
+    def fn(x):
+        total = x * 0.0
+        for _ in tf.range(3):
+            held = {"a": x}
+            values = held.values()
+            held["b"] = x * 2.0
+            total += tf.add_n(list(values))
+        return total
+    return fn, each(f32(1.0), f32(2.0))
+
+
+@program("dicts_sets", graph=True)
+def view_carried_by_a_loop() -> World:
+    def fn(x):
+        held = {"a": x}
+        values = held.values()
+        for _ in tf.range(3):
+            held["a"] = held["a"] * 2.0
+            if held["a"] > 3.0:
+                values = held.values()
+        return sum(values), len(values)
+    return fn, each(f32(1.0), f32(-1.0))
+
+
+@program("dicts_sets", graph=True)
+def views_given_to_builtins_helpers_and_tensorflow() -> World:
+    def total(values):
+        return sum(values)
+
+    def fn(x):
+        held = {"a": x, "b": x * 2.0}
+        pairs = list(zip(held.keys(), held.values()))
+        return total(held.values()), max(held.values()), sorted(held.keys()), dict(held.items()), pairs, tf.add_n(held.values())
+    return fn, each(f32(1.0), f32(-1.0))
+
+
+@program("dicts_sets")
+def views_leave_the_function() -> World:
+    def fn(held, x):
+        held["b"] = x
+        made = {"a": x}
+        return held.keys(), [made.values()], {"items": made.items()}
+    return fn, [(({"a": f32(1.0)}, f32(2.0)), {}), (({"a": f32(1.0)}, f32(3.0)), {})]
+
+
+@program("dicts_sets")
+def views_are_no_lists() -> World:
+    def fn(x):
+        held = {"a": x}
+        kinds = type(held.keys()).__name__, isinstance(held.items(), list), hasattr(held.values(), "append")
+        return kinds, held.keys() == {"a"}, held.keys() == ["a"], sorted(held.keys() | {"b"}), bool(held.keys()), f"{held.keys()}"
+    return fn, each(f32(1.0), f32(2.0))
+
+
+@program("dicts_sets")
+def item_of_a_view() -> World:
+    def fn(x):
+        return {"a": x}.values()[0]
+    return fn, each(f32(1.0), f32(2.0))
+
+
+@program("dicts_sets")
+def iterators_are_what_python_makes() -> World:
+    def fn(x):
+        pairs, numbered = zip([1], [2]), enumerate([x])
+        kinds = type(pairs).__name__, isinstance(numbered, enumerate), isinstance(map(str, [1]), list), type(iter([1])).__name__
+        return kinds, bool(zip([])), hasattr(pairs, "append"), str(pairs)[:4]
+    return fn, each(f32(1.0), f32(2.0))
