@@ -20,7 +20,7 @@ from imp2tf.purity import has_plain_new, is_impure_tensorflow, is_numpy_function
 from imp2tf.region import leave_to_python_if, stop_if
 from imp2tf.session import current
 from imp2tf.specs import Dense, Number
-from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, StandIn, Union
+from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, Union
 
 __all__ = ["call_deferred", "call_foreign", "construct", "lowered", "materialized", "method_of_deferred", "numpy_value",
            "register_host_method"]
@@ -163,7 +163,7 @@ def lowered(value: Any, inside: bool = False) -> Any:
         return slice(*[lowered(part, inside=True) for part in (value.start, value.stop, value.step)])
     if isinstance(value, DictView):
         return value.of(lowered(value.owner, inside))
-    if isinstance(value, StandIn):
+    if isinstance(value, GeneratorCall):
         value.refuse()
     if isinstance(value, TracedArray):
         return value.functional() if current().embedded else fall_back(ForeignCall, "TensorFlow is given a TensorArray")
