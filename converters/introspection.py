@@ -30,7 +30,7 @@ def len_(value: Any) -> Any:
     if is_container(value):
         return container_length(value)
     if isinstance(value, DictView):
-        return container_length(value.owner)
+        return value.over(lambda view: container_length(view.owner))
     if isinstance(value, StandIn):
         value.refuse()
     if is_symbolic_tensor(value):

@@ -38,12 +38,30 @@ class DictView(StandIn):
 
     what = "a view of a dict"
 
-    def __init__(self, owner: dict[Any, Any], name: str) -> None:
-        self.owner = owner
+    def __init__(self, owner: dict[Any, Any] | Union, name: str) -> None:
+        self.owner: Any = owner
         self.name = name
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.of(static(self.owner, f"dict.{self.name}")))
+        found = self.found()
+        return iter(static(self.listed(), f"dict.{self.name}") if isinstance(found, Union) else self.of(found))
+
+    def found(self) -> Any:
+        """The contents of the dict, or a union: of dicts, or of what the one dict may hold."""
+        return self.owner if isinstance(self.owner, Union) else contents(self.owner)
+
+    def listed(self) -> list[Any]:
+        """A new list of what the view shows, which may be of run-time length."""
+
+        def items(view: DictView) -> Any:
+            found = view.found()
+            return over(found, lambda one: new(list(self.of(one)))) if isinstance(found, Union) else new(list(self.of(found)))
+
+        return self.over(items)
+
+    def over(self, operation: Callable[[DictView], Any]) -> Any:
+        """`operation` on the view of the one dict that the run finds, where the view may be of several."""
+        return over(self.owner, lambda one: operation(DictView(one, self.name))) if isinstance(self.owner, Union) else operation(self)
 
     def of(self, found: dict[Any, Any]) -> Any:
         """Python's view of a dict with these contents."""
@@ -303,6 +321,8 @@ def container_method(method: ContainerMethod, args: tuple[Any, ...], kwargs: dic
     owner, name = method.owner, method.name
     if isinstance(owner, list) and name == "append" and len(args) == 1:
         return append(owner, args[0])
+    if isinstance(owner, dict) and name in DICT_VIEWS and not args and not kwargs:
+        return current().born(DictView(owner, name))
     found = contents(owner)
     if isinstance(found, Union):
         return _by_alternative(owner, found, lambda: container_method(method, args, kwargs))
@@ -448,10 +468,8 @@ DICT_VIEWS = frozenset({"items", "keys", "values"})
 def _dict_method(owner: Any, found: dict[Any, Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if args and is_runtime(args[0]):
         return _dict_get_at(found, name, args)
-    if type(owner) not in PLAIN_DICTS and name not in (*DICT_VIEWS, "get"):
+    if type(owner) not in PLAIN_DICTS and name != "get":
         fall_back(ContentsError, f"{type(owner).__name__}.{name}")
-    if name in DICT_VIEWS:
-        return current().born(DictView(owner, name))
     if name == "get":
         return _run_method(found, name, args, kwargs)
     if name == "copy":

@@ -378,7 +378,7 @@ def cursor_of(value: Any) -> Cursor:
     if is_container(value):
         return _container_cursor(value)
     if isinstance(value, DictView):
-        return ContainerCursor(value.owner, value)
+        return cursor_of(value.listed()) if isinstance(value.found(), Union) else ContainerCursor(value.owner, value)
     if isinstance(value, Union):
         items = _drained_union(value)
         return StaticCursor(items) if items is not None else _no_cursor(value)

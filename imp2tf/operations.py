@@ -213,12 +213,19 @@ def contains(container: Any, value: Any) -> Any:
     if is_container(container) or isinstance(container, tuple):
         return has_element(container, value)
     if isinstance(container, DictView):
-        return has_element(container.owner, value) if container.name == "keys" else any_equal(list(container), value)
+        return container.over(lambda view: _view_contains(view, value))
     if isinstance(container, Deferred) or is_runtime(value):
         fall_back(NeedsValue, f"`in` on a {type(container).__name__}")
     if hasattr(container, "__next__"):
         fall_back(ForeignCall, f"`in` on a {type(container).__name__}")
     return run_operation(python.contains, container, value)
+
+
+def _view_contains(view: DictView, value: Any) -> Any:
+    if view.name == "keys":
+        return has_element(view.owner, value)
+    found = view.found()
+    return over(found, lambda one: any_equal(list(view.of(one)), value)) if isinstance(found, Union) else any_equal(list(view), value)
 
 
 def truth_of(value: Any) -> Any:

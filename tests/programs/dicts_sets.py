@@ -323,3 +323,38 @@ def iterators_are_what_python_makes() -> World:
         kinds = type(pairs).__name__, isinstance(numbered, enumerate), isinstance(map(str, [1]), list), type(iter([1])).__name__
         return kinds, bool(zip([])), hasattr(pairs, "append"), str(pairs)[:4]
     return fn, each(f32(1.0), f32(2.0))
+
+
+@program("dicts_sets", graph=True)
+def dict_replaced_in_a_loop_by_one_made_of_its_items() -> World:
+    def fn(x, n):
+        held = {"a": x, "b": x * 2.0}
+        for _ in tf.range(n):
+            held = {key: value + 1.0 for key, value in held.items()}
+        return held
+    return fn, [((f32(1.0), tf.constant(n)), {}) for n in (2, 0, 3)]
+
+
+@program("dicts_sets", graph=True)
+def views_of_one_of_two_dicts() -> World:
+    def fn(x):
+        first, second = {"a": x, "b": x * 2.0}, {"b": x, "c": x * 5.0}
+        held = first if x > 0.0 else second
+        values, keys = held.values(), held.keys()
+        first["a"] = x + 100.0
+        second["c"] = x + 100.0
+        return sum(values), len(values), max(values), "c" in keys, [key for key, _ in held.items()]
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0))
+
+
+@program("dicts_sets", graph=True)
+def views_of_a_dict_that_a_branch_makes_longer() -> World:
+    def fn(x):
+        held = {"a": x, "b": x * 2.0}
+        if x > 0.0:
+            held["c"] = x * 3.0
+        total = x
+        for value in held.values():
+            total = total + value
+        return total, len(held.items()), "c" in held.keys(), x * 2.0 in held.values()
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0))
