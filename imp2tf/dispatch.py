@@ -19,6 +19,7 @@ from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
 from imp2tf.session import Relaxations, in_host_call
 from imp2tf.stance import stance
+from imp2tf.tf_compat import eager_context
 from imp2tf.trace import AlwaysRaises, Graph, OperationFailed, nodes_of, refused_by_xla, trace_call
 from imp2tf.verify import unverifiable, verified
 
@@ -52,6 +53,9 @@ class FallbackRecord:
         }
 
 
+Ready = tuple[Graph, list[Any]]  # a graph, and what it is to be run on
+
+
 class Dispatcher:
     """The graphs of one function, and the decision which of them, if any, serves a call."""
 
@@ -78,6 +82,7 @@ class Dispatcher:
         self.failures_in_a_row = 0
         self.misses: list[str] = []
         self.jit_compile = self.options.jit_compile
+        self.context = eager_context()
 
     def _count(self, what: str, by: int = 1) -> int:
         with self.counting:
@@ -87,39 +92,45 @@ class Dispatcher:
     # -------------------------------------------------------------------------------------- calls
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function."""
-        profiled = self._count("calls") <= self.profile_runs and stance() != "verify"
+        profiled = self._count("calls") <= self.profile_runs
+        chosen = stance()
         values = self._bound(args, kwargs)
         if values is not None and self.signature is not None:
             values = self.signature.conform(values)
             args, kwargs = self.parameters.unbind(values)
-        if values is None or profiled or stance() == "force_eager":
+        if values is None or (profiled and chosen != "verify") or chosen == "force_eager" or tf.config.functions_run_eagerly():
             return self._plain(args, kwargs)
         if in_host_call():
             return self._python(args, kwargs, self.note(ForeignCall(NESTED)))
         if self.settled is not None:
             return self._python(args, kwargs, self.settled)
-        graph = self._graph_that_holds(values)
-        failure: ConversionError | None = None
-        if graph is None:
-            graph, failure = self._new_graph(values)
-        if graph is not None:
-            return (self._verified if stance() == "verify" else self._run)(graph, values, args, kwargs)
-        return self._fall_back(failure, args, kwargs) if failure is not None else self._plain(args, kwargs)
+        ready = self._ready(values) or self._new_graph(values)
+        if not isinstance(ready, tuple):
+            return self._plain(args, kwargs) if ready is None else self._fall_back(ready, args, kwargs)
+        return (self._verified if chosen == "verify" else self._run)(*ready, values, args, kwargs)
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any] | None:
         """The arguments, one for each parameter; None where Python itself is to say what is wrong with them."""
         if self.parameters.are_stale():
             self.parameters = Parameters(self.function)
         try:
-            return self.parameters.bind(args, kwargs)
+            return self.parameters.bind(*args, **kwargs)
         except TypeError:
             return None
 
-    def _graph_that_holds(self, values: Sequence[Any]) -> Graph | None:
+    def _ready(self, values: Sequence[Any]) -> Ready | None:
+        """The graph that serves a call, and its inputs."""
+        if self.context is not eager_context():
+            self._start_anew()
         for graph in self.graphs:
-            if graph.holds(values):
-                return graph
+            captured = graph.admit(values)
+            if captured is not None:
+                return graph, captured
         return None
+
+    def _start_anew(self) -> None:
+        """TensorFlow was set up anew: it has forgotten the graphs."""
+        self.graphs, self.context = [], eager_context()
 
     def _plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self._count("eager_calls")
@@ -130,12 +141,12 @@ class Dispatcher:
             record.count += 1
         return self._plain(args, kwargs)
 
-    def _run(self, graph: Graph, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _run(self, graph: Graph, captured: list[Any], values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a graph; what it cannot do after all is done by Python, outside of the handler of the error that said so."""
         failure: ConversionError | None = None
         failed: tf.errors.OpError | None = None
         try:
-            result = graph(values)
+            result = graph(captured, values)
         except Fallback as fallback:
             failure = fallback.error
         except OperationFailed as operation:
@@ -152,18 +163,18 @@ class Dispatcher:
             self._count("graph_calls")
             raise failed
         if isinstance(failure, XlaRefused):
-            return self._run(self._without_xla(graph, values, failure), values, args, kwargs)
+            return self._run(*self._without_xla(graph, values, failure), values, args, kwargs)
         if failure is not None:
             return self._fall_back(failure, args, kwargs)
         return self._plain(args, kwargs)  # an operation failed and nothing was done yet: let eager say it
 
-    def _verified(self, graph: Graph, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _verified(self, graph: Graph, captured: list[Any], values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Plain Python, with the graph beside it."""
         reason = unverifiable(graph)
         if reason is not None:
             return self._python(args, kwargs, self.note(reason))
         try:
-            return verified(graph, values, functools.partial(self._beside_graph, args, kwargs))
+            return verified(graph, captured, values, functools.partial(self._beside_graph, args, kwargs))
         except Fallback as fallback:
             failure = fallback.error
         return self._fall_back(failure, args, kwargs)
@@ -173,27 +184,27 @@ class Dispatcher:
         return self._plain(args, kwargs)
 
     # -------------------------------------------------------------------------------------- tracing
-    def _new_graph(self, values: Sequence[Any]) -> tuple[Graph | None, ConversionError | None]:
-        """A new graph, or why there is none; neither where the program raises whatever the tensors are."""
+    def _new_graph(self, values: Sequence[Any]) -> Ready | ConversionError | None:
+        """A new graph with its inputs, or why there is none; None where the program raises whatever the tensors are."""
         with self.lock:
-            graph = self._graph_that_holds(values)  # another thread may have made it meanwhile
-            if graph is not None:
-                return graph, None
+            ready = self._ready(values)  # another thread may have made it meanwhile
+            if ready is not None:
+                return ready
             self._learn(values)
             if self.graphs and stance() == "fail_on_recompile":
                 raise Recompiled(f"{self.name} needs another graph: {self._last_miss()}")
             if len(self.graphs) >= self.options.recompile_limit or self.counts["always_raised"] >= MAX_ALWAYS_RAISED:
-                return None, RecompileLimit(f"traced {len(self.graphs)} times; {self._last_miss()}")
+                return RecompileLimit(f"traced {len(self.graphs)} times; {self._last_miss()}")
             try:
-                return self._trace(values), None
+                return self._trace(values)
             except AlwaysRaises:
                 self._count("always_raised")
-                return None, None
+                return None
             except Fallback as fallback:
                 fallback.error.__cause__ = fallback.__cause__
-                return None, fallback.error
+                return fallback.error
 
-    def _trace(self, values: Sequence[Any]) -> Graph:
+    def _trace(self, values: Sequence[Any]) -> Ready:
         seeded = self.relaxations.seeded
         try:
             graph = self._traced(values)
@@ -208,7 +219,7 @@ class Dispatcher:
         graph.run.count_host_call = functools.partial(self._count, "host_calls")
         self.graphs.insert(0, graph)
         self.last_failure = None
-        return graph
+        return graph, graph.inputs(values)
 
     def _log_graph(self, graph: Graph) -> None:
         if is_logged("graph"):
@@ -232,7 +243,7 @@ class Dispatcher:
             return self._traced(values)
         return graph
 
-    def _without_xla(self, graph: Graph, values: Sequence[Any], failure: ConversionError) -> Graph:
+    def _without_xla(self, graph: Graph, values: Sequence[Any], failure: ConversionError) -> Ready:
         """The same graph for TensorFlow's own executor; later ones are made for it at once."""
         with self.lock:
             self._give_up_xla(failure)

@@ -1,4 +1,4 @@
-"""Guards: one compiled function per trace that says whether everything the trace assumed still holds."""
+"""Guards: one compiled function per trace, which says whether what the trace assumed still holds and gathers the inputs."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -7,67 +7,126 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from imp2tf.heap import INT_RANGE
+from imp2tf.heap import INT_RANGE, Fetch, itself
 from imp2tf.session import Guard, Relaxations
-from imp2tf.tf_compat import EagerTensor
+from imp2tf.sources import Source
+from imp2tf.tf_compat import EagerTensor, dtype_test, shape_text
 
 __all__ = ["Miss", "compile_guards", "describe_guard", "find_misses", "relax"]
 
 GONE = (AttributeError, KeyError, IndexError, TypeError, ValueError, tf.errors.OpError)
 
 
-class _Constants:
-    """Objects that the generated code refers to, by name."""
+class _Code:
+    """Generated code under construction: statements, local names, and the objects they refer to."""
 
     def __init__(self) -> None:
         self.namespace: dict[str, Any] = {"GONE": GONE}
-        self._names: dict[int, str] = {}
+        self.lines: list[str] = []
+        self.classes: dict[Source, type] = {}
+        self._constants: dict[int, str] = {}
+        self._values: dict[Source, str] = {}
+        self._locals: dict[str, str] = {}
 
-    def __call__(self, value: Any) -> str:
-        name = self._names.get(id(value))
+    def constant(self, value: Any) -> str:
+        """The name of an object."""
+        name = self._constants.get(id(value))
         if name is None:
-            name = self._names[id(value)] = f"k{len(self._names)}"
+            name = self._constants[id(value)] = f"k{len(self._constants)}"
             self.namespace[name] = value
         return name
 
+    def value(self, source: Source) -> str:
+        """The name of the value that a source gives; it is fetched once."""
+        name = self._values.get(source)
+        if name is None:
+            text = source.expression(self)
+            name = self._values[source] = text if text in self.namespace else self.local(text)
+        return name
 
-def compile_guards(guards: Sequence[Guard]) -> Callable[[Sequence[Any]], bool]:
-    """A function of the bound arguments of a call."""
-    constant = _Constants()
-    tests = [_test(guard, constant) for guard in guards]
-    lines = ["def holds(args):", "    try:", f"        return {' and '.join(tests) or 'True'}", "    except GONE:", "        return False"]
-    exec(compile("\n".join(lines), "<imp2tf guards>", "exec"), constant.namespace)
-    return constant.namespace["holds"]
+    def local(self, text: str) -> str:
+        """The name of what an expression gives; it is evaluated once."""
+        name = self._locals.get(text)
+        if name is None:
+            name = self._locals[text] = f"v{len(self._locals)}"
+            self.lines.append(f"{name} = {text}")
+        return name
+
+    def class_of(self, source: Source) -> type | None:
+        """The class that the value of a source is known to have by the guards so far."""
+        return self.classes.get(source)
+
+    def require(self, guard: Guard) -> None:
+        """Give up unless a guard holds."""
+        value = self.value(guard.source)
+        test = _test(value, guard, self)
+        self.lines.append(f"if not ({test}): return None")
+        if guard.check == "type":
+            self.classes[guard.source] = guard.expected
+
+    def fetch(self, fetch: Fetch) -> str:
+        """The text of an input of the graph."""
+        value = self.value(fetch.source)
+        return value if fetch.convert is itself else f"{self.constant(fetch.convert)}({value})"
+
+    def function(self, inputs: Sequence[str]) -> Callable[[Sequence[Any]], list[Any] | None]:
+        """A function of the bound arguments of a call: the inputs of the graph, None if a guard does not hold."""
+        body = [f"        {line}" for line in self.lines or ["pass"]]
+        lines = ["def admit(args):", "    try:", *body, "    except GONE:", "        return None", f"    return [{', '.join(inputs)}]"]
+        exec(compile("\n".join(lines), "<imp2tf guards>", "exec"), self.namespace)
+        return self.namespace["admit"]
 
 
-def _test(guard: Guard, constant: Callable[[Any], str]) -> str:
-    value, expected = guard.source.expression(constant), guard.expected
+def compile_guards(guards: Sequence[Guard], captures: Sequence[Any] = ()) -> Callable[[Sequence[Any]], list[Any] | None]:
+    """A function of the bound arguments of a call: what the graph captures, None if a guard does not hold."""
+    code = _Code()
+    for guard in guards:
+        code.require(guard)
+    fixed = next((place for place, one in enumerate(captures) if isinstance(one, Fetch)), len(captures))
+    inputs = [f"*{code.constant(tuple(captures[:fixed]))}"] if fixed else []
+    for one in captures[fixed:]:
+        inputs.append(code.fetch(one) if isinstance(one, Fetch) else code.constant(one))
+    return code.function(inputs)
+
+
+def _test(value: str, guard: Guard, code: _Code) -> str:
+    expected = guard.expected
     if guard.check == "tensor":
-        return _tensor_test(value, expected, constant)
+        return _tensor_test(value, expected, code)
     if guard.check == "literal":
-        return _literal_test(value, expected, constant)
+        return _literal_test(value, expected, code)
     if guard.check == "identity":
-        return f"{value} is {constant(expected)}"
+        return f"{value} is {code.constant(expected)}"
     if guard.check == "int64":
-        return f"(type(v := {value}) is int and -{INT_RANGE} < v < {INT_RANGE})"
+        return f"type({value}) is int and -{INT_RANGE} < {value} < {INT_RANGE}"
     if guard.check == "type":
-        return f"type({value}) is {constant(expected)}"
+        return f"type({value}) is {code.constant(expected)}"
     if guard.check == "same":
-        return f"{value} is {expected.expression(constant)}"
-    return f"{constant(_CHECKS[guard.check])}({value}, {constant(expected)})"
+        return f"{value} is {code.value(expected)}"
+    return f"{code.constant(_CHECKS[guard.check])}({value}, {code.constant(expected)})"
 
 
-def _tensor_test(value: str, spec: tf.TensorSpec, constant: Callable[[Any], str]) -> str:
-    shape = f"v.shape == {constant(spec.shape)}" if spec.shape.is_fully_defined() else f"{constant(spec.shape)}.is_compatible_with(v.shape)"
-    return f"(type(v := {value}) is {constant(EagerTensor)} and v.dtype is {constant(spec.dtype)} and {shape})"
+def _tensor_test(value: str, spec: tf.TensorSpec, code: _Code) -> str:
+    tensor = f"type({value}) is {code.constant(EagerTensor)} and {dtype_test(value, spec.dtype)}"
+    return f"{tensor} and {_shape_test(value, spec.shape)}"
 
 
-def _literal_test(value: str, expected: Any, constant: Callable[[Any], str]) -> str:
+def _shape_test(value: str, shape: tf.TensorShape) -> str:
+    """The sizes of the dimensions that are known."""
+    if shape.rank is None:
+        return "True"
+    if shape.is_fully_defined():
+        return f"{shape_text(value)} == {tuple(shape)}"
+    known = " and ".join(f"s[{place}] == {size}" for place, size in enumerate(shape) if size is not None)
+    return f"len(s := {shape_text(value)}) == {shape.rank}" + (f" and {known}" if known else "")
+
+
+def _literal_test(value: str, expected: Any, code: _Code) -> str:
     if expected is None or isinstance(expected, bool):
         return f"{value} is {expected!r}"
     if isinstance(expected, float) and (expected != expected or expected == 0.0):
-        return f"(type(v := {value}) is float and repr(v) == {repr(expected)!r})"
-    return f"(type(v := {value}) is {constant(type(expected))} and v == {constant(expected)})"
+        return f"type({value}) is float and repr({value}) == {repr(expected)!r}"
+    return f"type({value}) is {code.constant(type(expected))} and {value} == {code.constant(expected)}"
 
 
 def _equal(value: Any, expected: Any) -> bool:
@@ -135,7 +194,7 @@ def find_misses(guards: Sequence[Guard], args: Sequence[Any]) -> list[Miss]:
     """The guards that do not hold, in order."""
     misses = []
     for guard in guards:
-        if not compile_guards([guard])(args):
+        if compile_guards([guard])(args) is None:
             misses.append(Miss(guard, _fetched(guard, args)))
     return misses
 

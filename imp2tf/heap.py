@@ -18,12 +18,12 @@ from imp2tf.errors import ForeignCall, fall_back, is_library_file
 from imp2tf.places import Cell, Contents, Global, Place, Tail
 from imp2tf.session import NOT_STORED, Session, current
 from imp2tf.sources import AllDistinct, Argument, Both, Item, Keys, Length, Member, Pinned, Source
-from imp2tf.tf_compat import EagerTensor, capture_at_call_time
+from imp2tf.tf_compat import EagerTensor, capture_at_call_time, eager_scalar
 from imp2tf.values import NUMBER_DTYPES, PyNumber
 
 __all__ = [
     "INT_RANGE", "Fetch", "contents", "guard_distinct", "has_written_fields", "is_container", "is_drop_in", "is_same_input", "is_unread",
-    "is_user_function", "length", "lift", "old_value", "read", "set_contents", "view",
+    "is_user_function", "itself", "length", "lift", "old_value", "read", "set_contents", "view",
 ]
 
 LITERALS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range)
@@ -126,10 +126,23 @@ def lift(session: Session, value: Any, source: Source) -> Any:
 def _tensor_input(session: Session, value: Any, source: Source) -> tf.Tensor:
     shape = session.relaxations.shape(source, value)
     session.guard(source, "tensor", tf.TensorSpec(shape, value.dtype))
-    placeholder = _input(session, source, tf.TensorSpec(shape, value.dtype), lambda found: found)
+    placeholder = _input(session, source, tf.TensorSpec(shape, value.dtype), itself)
     session.origins[id(placeholder)] = source
     session.kept.append(placeholder)
     return placeholder
+
+
+def itself(found: Any) -> Any:
+    """What is found is the input."""
+    return found
+
+
+def _int_input(found: Any) -> tf.Tensor:
+    return eager_scalar(found, tf.int64)
+
+
+def _float_input(found: Any) -> tf.Tensor:
+    return eager_scalar(found, tf.float64)
 
 
 class Fetch:
@@ -185,9 +198,8 @@ def _component(index: int) -> Callable[[Any], Any]:
 def _literal(session: Session, value: Any, source: Source) -> Any:
     kind = type(value)
     if kind in (int, float) and session.relaxations.number(source) and (kind is float or -INT_RANGE < value < INT_RANGE):
-        dtype = NUMBER_DTYPES[kind.__name__]
         session.guard(source, "type" if kind is float else "int64", kind)
-        tensor = _input(session, source, tf.TensorSpec([], dtype), lambda found: tf.constant(found, dtype))
+        tensor = _input(session, source, tf.TensorSpec([], NUMBER_DTYPES[kind.__name__]), _int_input if kind is int else _float_input)
         return PyNumber(kind.__name__, tensor)
     session.guard(source, "literal", value)
     return value

@@ -10,13 +10,18 @@ from typing import Any
 __all__ = ["POSITIONAL", "Parameters", "name_of"]
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+STARS: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 ANY_ARGUMENTS = inspect.Signature([
     inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL), inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD),
 ])
 
 
 class Parameters:
-    """Binds the arguments of a call to a flat list, one value per parameter."""
+    """Binds the arguments of a call to a flat list, one value per parameter.
+
+    `bind` takes what the function takes and gives one value per parameter, defaults included; it raises TypeError where the call
+    itself would.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = getattr(function, "__func__", function)
@@ -25,7 +30,7 @@ class Parameters:
         self.list = list(self.signature.parameters.values())
         self.names = [one.name for one in self.list]
         self.kinds = [one.kind for one in self.list]
-        self.simple = all(kind in POSITIONAL for kind in self.kinds)
+        self.bind = _binder(self.list)
 
     def _defaults(self) -> tuple[Any, Any]:
         return getattr(self.function, "__defaults__", None), getattr(self.function, "__kwdefaults__", None)
@@ -34,14 +39,6 @@ class Parameters:
         """Whether the function's defaults were replaced since."""
         now = self._defaults()
         return now[0] is not self.defaults[0] or now[1] is not self.defaults[1]
-
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
-        """One value per parameter, defaults included. Raises TypeError where the call itself would."""
-        if self.simple and not kwargs and len(args) == len(self.names):
-            return args
-        bound = self.signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        return list(bound.arguments.values())
 
     def unbind(self, values: Sequence[Any], items: Callable[[Any], dict[str, Any]] = dict) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The positional and keyword arguments that give these values; `items` takes the dict of a ``**`` parameter apart."""
@@ -57,6 +54,27 @@ class Parameters:
             else:
                 args.append(value)
         return tuple(args), kwargs
+
+
+def _binder(parameters: Sequence[inspect.Parameter]) -> Callable[..., tuple[Any, ...]]:
+    """A function of these parameters that returns its arguments: Python binds them faster than `inspect` does."""
+    listed: list[str] = []
+    for i, one in enumerate(parameters):
+        if one.kind is inspect.Parameter.KEYWORD_ONLY and not any(text.startswith("*") for text in listed):
+            listed.append("*")
+        stars = STARS.get(one.kind, "")
+        listed.append(f"{stars}{one.name}" + ("" if one.default is inspect.Parameter.empty else "=None"))
+        is_last = i + 1 == len(parameters) or parameters[i + 1].kind is not inspect.Parameter.POSITIONAL_ONLY
+        if one.kind is inspect.Parameter.POSITIONAL_ONLY and is_last:
+            listed.append("/")
+    names = "".join(f"{one.name}, " for one in parameters)
+    namespace: dict[str, Any] = {}
+    exec(f"def bind({', '.join(listed)}): return ({names})", namespace)
+    bind = namespace["bind"]
+    given = [one for one in parameters if one.default is not inspect.Parameter.empty]
+    bind.__defaults__ = tuple(one.default for one in given if one.kind in POSITIONAL) or None
+    bind.__kwdefaults__ = {one.name: one.default for one in given if one.kind not in POSITIONAL} or None
+    return bind
 
 
 def own_signature(function: Callable[..., Any]) -> inspect.Signature:

@@ -18,7 +18,7 @@ import tensorflow as tf
 from imp2tf.errors import ForeignCall, fall_back
 from imp2tf.exceptions import frames_of_op, innermost
 from imp2tf.session import Session
-from imp2tf.sources import Source
+from imp2tf.sources import Code, Source
 from imp2tf.tf_compat import DEFAULT_GRAPH_SEED, function_bodies, global_seed, redirect, stop_watching, watch_operations
 
 __all__ = ["RANDOM_OPS", "draw_eagerly", "read_draws", "readable"]
@@ -50,8 +50,8 @@ class GlobalSeed(Source):
     def fetch(self, args: Sequence[Any]) -> Any:
         return global_seed()
 
-    def expression(self, constant: Callable[[Any], str]) -> str:
-        return f"{constant(global_seed)}()"
+    def expression(self, code: Code) -> str:
+        return f"{code.constant(global_seed)}()"
 
 
 def draw_eagerly(session: Session, graph: Any) -> None:

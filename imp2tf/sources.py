@@ -5,8 +5,9 @@ commits use sources, so that a fresh but equal object may come with every call.
 """
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from imp2tf.places import Attribute, Cell, Global, Place, slot_of
 from imp2tf.values import UNBOUND
@@ -15,6 +16,7 @@ __all__ = [
     "AllDistinct",
     "Argument",
     "Both",
+    "Code",
     "Item",
     "Keys",
     "Length",
@@ -26,6 +28,26 @@ __all__ = [
 ]
 
 
+class Code(Protocol):
+    """The generated code that fetches values, as `Source.expression` sees it."""
+
+    def constant(self, value: Any) -> str:
+        """The name of an object."""
+        ...
+
+    def value(self, source: Source) -> str:
+        """The name of the value that a source gives; it is fetched once."""
+        ...
+
+    def local(self, text: str) -> str:
+        """The name of what an expression gives; it is evaluated once."""
+        ...
+
+    def class_of(self, source: Source) -> type | None:
+        """The class that the value of a source is known to have."""
+        ...
+
+
 class Source:
     """How a value is found at each call; equal sources find the same value."""
 
@@ -33,8 +55,8 @@ class Source:
         """The value now, given the bound arguments of the call. Raises if the road is gone."""
         raise NotImplementedError
 
-    def expression(self, constant: Callable[[Any], str]) -> str:
-        """Python text that fetches the value; `args` holds the arguments, `constant` names an object."""
+    def expression(self, code: Code) -> str:
+        """Python text that fetches the value; `args` holds the arguments."""
         raise NotImplementedError
 
 
@@ -56,8 +78,8 @@ class Pinned(Source):
     def fetch(self, args: Sequence[Any]) -> Any:
         return self.value
 
-    def expression(self, constant: Callable[[Any], str]) -> str:
-        return constant(self.value)
+    def expression(self, code: Code) -> str:
+        return code.constant(self.value)
 
 
 class Argument(Source):
@@ -79,7 +101,7 @@ class Argument(Source):
     def fetch(self, args: Sequence[Any]) -> Any:
         return args[self.index]
 
-    def expression(self, constant: Callable[[Any], str]) -> str:
+    def expression(self, code: Code) -> str:
         return f"args[{self.index}]"
 
 
@@ -120,20 +142,27 @@ class PlacePart(Part):
     def fetch(self, args: Sequence[Any]) -> Any:
         return self.place(self.parent.fetch(args), self.key).read()
 
-    def expression(self, constant: Callable[[Any], str]) -> str:
-        owner = self.parent.expression(constant)
+    def expression(self, code: Code) -> str:
+        owner = code.value(self.parent)
         if self.place is Global:
-            return f"{owner}.get({self.key!r}, {constant(UNBOUND)})"
+            return f"{owner}.get({self.key!r}, {code.constant(UNBOUND)})"
         if self.place is Attribute:
-            return self._attribute(owner, constant)
-        return f"{constant(self.place)}({owner}, {self.key!r}).read()"
+            return self._attribute(owner, code)
+        return f"{code.constant(self.place)}({owner}, {self.key!r}).read()"
 
-    def _attribute(self, owner: str, constant: Callable[[Any], str]) -> str:
-        if isinstance(self.parent, Pinned) and not isinstance(self.parent.value, type):
-            fields = getattr(self.parent.value, "__dict__", None)
-            if type(fields) is dict and slot_of(type(self.parent.value), self.key) is None:
-                return f"{owner}.__dict__.get({self.key!r}, {constant(UNBOUND)})"
-        return f"{constant(attribute_of)}({owner}, {self.key!r})"
+    def _attribute(self, owner: str, code: Code) -> str:
+        pinned = self.parent.value if isinstance(self.parent, Pinned) else None
+        cls = code.class_of(self.parent) if pinned is None else type(pinned)
+        if cls is not None and not isinstance(pinned, type) and has_plain_fields(cls, self.key):
+            return f"{code.local(f'{owner}.__dict__')}.get({self.key!r}, {code.constant(UNBOUND)})"
+        return f"{code.constant(attribute_of)}({owner}, {self.key!r})"
+
+
+def has_plain_fields(cls: type, name: str) -> bool:
+    """Whether objects of a class keep an attribute in a dict that nothing hides."""
+    return not issubclass(cls, type) and cls.__dictoffset__ != 0 and slot_of(cls, name) is None and not any(
+        "__dict__" in vars(base) and not isinstance(vars(base)["__dict__"], types.GetSetDescriptorType) for base in cls.__mro__
+    ) and cls.__getattribute__ is object.__getattribute__
 
 
 def attribute_of(owner: Any, name: str) -> Any:
@@ -155,9 +184,13 @@ class Item(Part):
         owner = self.parent.fetch(args)
         return owner.get(self.key, UNBOUND) if isinstance(owner, dict) else owner[self.key]
 
-    def expression(self, constant: Callable[[Any], str]) -> str:
-        owner = self.parent.expression(constant)
-        return f"{constant(_item)}({owner}, {constant(self.key)})"
+    def expression(self, code: Code) -> str:
+        owner, cls = code.value(self.parent), code.class_of(self.parent)
+        if cls in (list, tuple) and type(self.key) is int:
+            return f"{owner}[{self.key}]"
+        if cls is dict:
+            return f"{owner}.get({code.constant(self.key)}, {code.constant(UNBOUND)})"
+        return f"{code.constant(_item)}({owner}, {code.constant(self.key)})"
 
 
 def _item(owner: Any, key: Any) -> Any:
@@ -176,8 +209,8 @@ class _Derived(Part):
     def fetch(self, args: Sequence[Any]) -> Any:
         return type(self).function(self.parent.fetch(args))
 
-    def expression(self, constant: Callable[[Any], str]) -> str:
-        return f"{constant(type(self).function)}({self.parent.expression(constant)})"
+    def expression(self, code: Code) -> str:
+        return f"{code.constant(type(self).function)}({code.value(self.parent)})"
 
 
 class Length(_Derived):
@@ -203,8 +236,8 @@ class Both(Part):
     def fetch(self, args: Sequence[Any]) -> Any:
         return self.parent.fetch(args) is self.key.fetch(args)
 
-    def expression(self, constant: Callable[[Any], str]) -> str:
-        return f"({self.parent.expression(constant)} is {self.key.expression(constant)})"
+    def expression(self, code: Code) -> str:
+        return f"({code.value(self.parent)} is {code.value(self.key)})"
 
 
 class AllDistinct(Source):
@@ -225,8 +258,8 @@ class AllDistinct(Source):
     def fetch(self, args: Sequence[Any]) -> Any:
         return len({id(source.fetch(args)) for source in self.sources}) == len(self.sources)
 
-    def expression(self, constant: Callable[[Any], str]) -> str:
-        ids = ", ".join(f"id({source.expression(constant)})" for source in self.sources)
+    def expression(self, code: Code) -> str:
+        ids = ", ".join(f"id({code.value(source)})" for source in self.sources)
         return f"(len({{{ids}}}) == {len(self.sources)})"
 
 
@@ -236,5 +269,5 @@ class Member(Part):
     def fetch(self, args: Sequence[Any]) -> Any:
         return getattr(self.parent.fetch(args), self.key)
 
-    def expression(self, constant: Callable[[Any], str]) -> str:
-        return f"{self.parent.expression(constant)}.{self.key}"
+    def expression(self, code: Code) -> str:
+        return f"{code.value(self.parent)}.{self.key}"

@@ -1,18 +1,32 @@
 """Calls of a graph while a gradient tape records: None where eager's gradient is None, where the graph's own would be zeros.
 
-An input that no result depends on is handed to the graph as an alias that no tape watches. One that the results depend on
-only on some ways passes a gate, which is open if the run went one of them.
+An input that no result depends on is not told to the tape. One that the results depend on only on some ways passes a gate,
+which is open if the run went one of them.
+
+The usual tape, one that is asked once, is served here: the graph that keeps what its gradient needs is run, and one record
+made. For other tapes and for forward accumulators TensorFlow makes the call, on aliases of the inputs.
 """
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import tensorflow as tf
 
 from imp2tf.connectivity import CALLS, Connections, Junction, is_differentiable
-from imp2tf.tf_compat import call_concrete, gated, variable_accessed
+from imp2tf.tf_compat import (
+    TapeFunctions,
+    call_concrete,
+    direct_call,
+    gated,
+    in_eager_mode,
+    record,
+    tape_functions,
+    tape_may_record,
+    variables_accessed,
+    watching,
+)
 
 __all__ = ["Taped"]
 
@@ -22,24 +36,42 @@ MAX_WAYS = 256  # remembered for one graph
 class Taped:
     """A concrete function as tapes are to see it; if it has `junctions`, its last result tells the way of the run."""
 
-    def __init__(self, concrete: Any, captures: Sequence[Any], junctions: Sequence[Junction]) -> None:
+    def __init__(self, concrete: Any, captures: Sequence[Any], junctions: Sequence[Junction], may_inline: Callable[[], bool]) -> None:
         self._concrete = concrete
         handles = {id(variable.handle): variable for variable in concrete.graph.variables}
         self._variables = {place: handles[id(one)] for place, one in enumerate(captures) if id(one) in handles}
+        self._trainable = [variable for variable in handles.values() if variable.trainable]
         self._junctions = junctions
         self._graph = concrete.graph
         self._results = list(concrete.graph.outputs)
         self._open: dict[bytes, list[bool]] = {}
+        self._may_inline = may_inline
+        self._unrecorded = direct_call(concrete, may_inline)
+        self._functions: TapeFunctions | None = None
 
     def __call__(self, captured: list[Any]) -> list[tf.Tensor]:
         """The results on the captured inputs."""
+        if not tape_may_record():
+            return self._unrecorded(captured)
+        variables_accessed(self._trainable)
+        closed, _ = self._inputs
+        kind = watching([one for place, one in enumerate(captured) if place not in closed] if closed else captured)
+        if kind == 0:
+            return self._unrecorded(captured)
+        if kind == 1 and self._functions is not None:
+            return _FirstOrder(self, self._functions).call(captured)
+        outputs = self._by_tensorflow(captured)
+        if kind == 1:
+            self._functions = tape_functions(self._concrete, len(self._results), self._may_inline)
+        return outputs
+
+    def _by_tensorflow(self, captured: list[Any]) -> list[tf.Tensor]:
+        """Whatever tapes and accumulators there are: aliases stand for the inputs that they must not see, or not always."""
         closed, gates = self._inputs
         for place in closed:
             captured[place] = tf.stop_gradient(captured[place])
         run = _Run(self)
         for place in gates:
-            if place in self._variables:
-                variable_accessed(self._variables[place])
             captured[place] = gated(captured[place], functools.partial(run.connects, place))
         outputs = call_concrete(self._concrete, captured)
         if self._junctions:
@@ -47,15 +79,15 @@ class Taped:
         return outputs
 
     @functools.cached_property
-    def _inputs(self) -> tuple[list[int], list[int]]:
+    def _inputs(self) -> tuple[frozenset[int], frozenset[int]]:
         """Places of the inputs that no result depends on, and of those that some may depend on."""
         if not any(op.type in CALLS for op in self._graph.get_operations()):
-            return [], []  # gradients are None by themselves
+            return frozenset(), frozenset()  # gradients are None by themselves
         places = [place for place, tensor in enumerate(self._graph.inputs) if self._may_be_watched(place, tensor)]
         possible = self._connected(Connections())
         certain = self._connected(Connections(certain=True)) if self._junctions else possible
-        closed = [place for place in places if not possible[place]]
-        return closed, [place for place in places if possible[place] and not certain[place]]
+        closed = frozenset(place for place in places if not possible[place])
+        return closed, frozenset(place for place in places if possible[place] and not certain[place])
 
     def _may_be_watched(self, place: int, tensor: tf.Tensor) -> bool:
         if tensor.dtype in (tf.resource, tf.variant):
@@ -87,3 +119,54 @@ class _Run:
     def connects(self, place: int) -> bool:
         """Whether a result depends on an input."""
         return self.way is None or self._taped.connected_on(self.way)[place]
+
+
+class _FirstOrder(_Run):
+    """A call that one tape records, which will be asked once."""
+
+    def __init__(self, taped: Taped, functions: TapeFunctions) -> None:
+        super().__init__(taped)
+        self._functions = functions
+        self._closed, self._gates = taped._inputs
+        self._residuals: list[tf.Tensor] = []
+
+    def call(self, captured: list[Any]) -> list[tf.Tensor]:
+        """Run and record."""
+        functions, taped = self._functions, self._taped
+        outputs = functions.forward(captured)
+        self._residuals = [outputs[one] if isinstance(one, int) else one for one in functions.residuals]
+        inputs = [one for place, one in enumerate(captured) if place not in self._closed] if self._closed else captured
+        record(functions.forward.name, outputs[: functions.recorded], inputs, self._gradients)
+        results = outputs[: len(taped._results)]
+        if taped._junctions:
+            self.way = results[-1]
+        return results
+
+    def _gradients(self, *given: Any) -> list[Any]:
+        """The gradients by the inputs, given those of the results."""
+        found = self._of_all([self._dense(given[place], i) for i, place in enumerate(self._functions.differentiable)])
+        if self._closed or self._gates:
+            found = [one if place not in self._gates or self.connects(place) else None
+                     for place, one in enumerate(found) if place not in self._closed]
+        return found
+
+    def _dense(self, gradient: Any, i: int) -> tf.Tensor:
+        if gradient is None:
+            placeholder = self._functions.placeholders[i]
+            return tf.zeros(placeholder.shape, placeholder.dtype)
+        return gradient if isinstance(gradient, tf.Tensor) else tf.convert_to_tensor(gradient)
+
+    def _of_all(self, given: list[tf.Tensor]) -> list[Any]:
+        functions = self._functions
+        if tape_may_record() or not in_eager_mode():  # somebody wants the gradient of the gradient
+            return list(functions.slow_backward(given, self._residuals))
+        flat = iter(functions.backward([*given, *self._residuals]) if any(one is not None for one in functions.structure) else ())
+        return [_part(one, flat) for one in functions.structure]
+
+
+def _part(structure: Any, flat: Iterator[tf.Tensor]) -> Any:
+    """A gradient: none, a tensor, or slices of one."""
+    if structure is None or isinstance(structure, tf.Tensor):
+        return None if structure is None else next(flat)
+    parts = [next(flat) for _ in tf.nest.flatten(structure, expand_composites=True)]
+    return tf.nest.pack_sequence_as(structure, parts, expand_composites=True)

@@ -1,17 +1,24 @@
 """The one door to TensorFlow's private symbols.
 
-Nothing else in the package imports ``tensorflow.python``. `self_test` exercises each symbol on a tiny program, so
+Nothing else in the package imports ``tensorflow.python``. `tf_probes` exercises each symbol on a tiny program, so
 that a TensorFlow version that moved one is named by a failing test rather than by a strange error.
 """
 from __future__ import annotations
 
 import contextlib
+import functools
+import math
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python import pywrap_tfe as _runtime
+from tensorflow.python.eager import cancellation as _cancellation
 from tensorflow.python.eager import context as _context
+from tensorflow.python.eager import core as _core
 from tensorflow.python.eager import record as _record
+from tensorflow.python.eager.polymorphic_function import atomic_function as _atomic_function
 from tensorflow.python.framework import op_def_registry as _op_def_registry
 from tensorflow.python.framework import ops as _ops
 from tensorflow.python.framework import random_seed as _random_seed
@@ -25,9 +32,12 @@ from tensorflow.python.ops import while_v2 as _while_v2
 __all__ = [
     "DEFAULT_GRAPH_SEED",
     "IMPURE_TENSORFLOW",
+    "PRIVATE_CALLS",
     "AutomaticControlDependencies",
+    "DirectCall",
     "EagerTensor",
     "FuncGraph",
+    "TapeFunctions",
     "add_control_input",
     "branch_graph",
     "build_cond",
@@ -35,7 +45,11 @@ __all__ = [
     "call_concrete",
     "capture_at_call_time",
     "captures_of",
+    "direct_call",
     "dtype_of_list",
+    "dtype_test",
+    "eager_context",
+    "eager_scalar",
     "function_bodies",
     "function_graph",
     "gated",
@@ -44,12 +58,16 @@ __all__ = [
     "in_eager_mode",
     "is_stateful_op",
     "is_symbolic_tensor",
+    "record",
     "redirect",
-    "self_test",
+    "shape_text",
     "stop_watching",
+    "tape_functions",
     "tape_may_record",
     "variable_accessed",
+    "variables_accessed",
     "watch_operations",
+    "watching",
 ]
 
 # Modules of TensorFlow and Keras whose functions do what no operation stands for: files, settings, training loops.
@@ -59,14 +77,37 @@ IMPURE_TENSORFLOW = (
     "keras.src.backend.common.global_state", "keras.src.utils", "keras.src.backend.config",
 )
 
+INLINE_CALLS, INLINE_SECONDS, INLINE_FUNCTIONS = 8, 5e-4, 500  # calls of each sort; how long; how many
+PRIVATE_CALLS = True  # False: graphs are called as TensorFlow documents it
+
 EagerTensor: type = _ops.EagerTensor
 DEFAULT_GRAPH_SEED: int = _random_seed.DEFAULT_GRAPH_SEED
 FuncGraph = Any
 
 
+def shape_text(tensor: str) -> str:
+    """Python text for the shape, as a tuple, of an eager tensor: less work than a `tf.TensorShape`."""
+    return f"{tensor}._shape_tuple()"
+
+
+def dtype_test(tensor: str, dtype: tf.DType) -> str:
+    """Python text for the question whether an eager tensor is of a dtype."""
+    return f"{tensor}._datatype_enum() == {dtype.as_datatype_enum}"
+
+
+def eager_scalar(value: float, dtype: tf.DType) -> tf.Tensor:
+    """``tf.constant`` of a Python number in eager mode, without its checks."""
+    return EagerTensor(value, _context.context().device_name, dtype.as_datatype_enum)
+
+
 def is_symbolic_tensor(value: object) -> bool:
     """Whether `value` is a tensor of a graph under construction."""
     return isinstance(value, tf.Tensor) and not isinstance(value, EagerTensor)
+
+
+def eager_context() -> object:
+    """What graphs belong to; another one after TensorFlow was set up anew."""
+    return _context.context()
 
 
 def in_eager_mode() -> bool:
@@ -168,11 +209,190 @@ def captures_of(concrete: Any) -> list[Any]:
 
 
 def call_concrete(concrete: Any, captured: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-    """Run a concrete function without arguments on its captured tensors; flat outputs. Gradients are recorded."""
-    outputs = concrete._call_flat([], list(captured))
+    """Run a concrete function without arguments on its captured tensors; flat outputs. Gradients are recorded.
+
+    Without `PRIVATE_CALLS`, TensorFlow fetches by itself what is captured.
+    """
+    outputs = concrete._call_flat([], list(captured)) if PRIVATE_CALLS else tf.nest.flatten(concrete())
     if outputs is None or isinstance(outputs, _ops.Operation):
         return []
     return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+
+
+class DirectCall:
+    """A function of a graph, called by the runtime on flat tensors; no tape sees it.
+
+    What a call may need beyond that (cancellation, callbacks, data of handles, a new context) is left to TensorFlow's own call.
+    `may_inline` says whether the graph has no effects and nothing in it waits; then it may run on the calling thread, which is
+    tried once the function is warm, and kept if it is faster.
+    """
+
+    def __init__(self, function: Any, may_inline: Callable[[], bool]) -> None:
+        outputs = function.function_type.flat_outputs
+        self.name = function.name.decode()
+        self._function, self._count = function, len(outputs)
+        self._special = any(output.dtype._handle_data for output in outputs)
+        self._context: Any = None
+        self._form: tuple[str, tuple[Any, ...]] = self.name, ()  # what is run, and its attributes: replaced at once, for other threads
+        self._trial: InlineTrial | None = InlineTrial(may_inline)
+
+    def __call__(self, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
+        """Flat outputs. No tape may be watching the inputs."""
+        context = _context.context()
+        local = context._thread_local_data
+        if self._special or context is not self._context or local.op_callbacks or _cancellation.context() is not None:
+            return self._by_tensorflow(inputs, context)
+        if self._trial is not None:
+            return self._trial.run(self, inputs, context._handle, local.device_name)
+        op, attrs = self._form
+        try:
+            return _runtime.TFE_Py_Execute(context._handle, local.device_name, op, inputs, attrs, self._count)
+        except _core._NotOkStatusException as status:
+            error = _core._status_to_exception(status)
+        return self._failed(op, error, inputs)
+
+    def timed(self, inputs: list[tf.Tensor], handle: Any, device: str) -> tuple[list[tf.Tensor], bool, float]:
+        """Outputs, whether it was inlined, and how long the runtime took."""
+        op, attrs = self._form
+        started = time.perf_counter()
+        try:
+            outputs = _runtime.TFE_Py_Execute(handle, device, op, inputs, attrs, self._count)
+            return outputs, op != self.name, time.perf_counter() - started
+        except _core._NotOkStatusException as status:
+            error = _core._status_to_exception(status)
+        return self._failed(op, error, inputs), op != self.name, math.inf
+
+    def inline(self) -> None:
+        """Run on the calling thread from now on."""
+        definition = self._function.cached_definition.signature
+        kind = "StatefulPartitionedCall" if self._function.call_options.is_stateful else "PartitionedCall"
+        inputs, outputs = ([one.type for one in args] for args in (definition.input_arg, definition.output_arg))
+        self._form = kind, ("Tin", inputs, "Tout", outputs, "f", _Named(self.name), "config_proto", self._form[1][-1])
+
+    def apart(self) -> None:
+        """Run on the threads of the runtime."""
+        self._form = self.name, ("executor_type", "", "config_proto", self._form[1][-1])
+
+    @property
+    def inlined(self) -> bool:
+        """Whether it runs on the calling thread."""
+        return self._form[0] != self.name
+
+    def settle(self) -> None:
+        """End the trial."""
+        self._trial = None
+
+    def _by_tensorflow(self, inputs: list[tf.Tensor], context: Any) -> list[tf.Tensor]:
+        outputs = list(self._function.call_flat(*inputs) or [])
+        if context is not self._context:
+            self._form = self.name, ("executor_type", "", "config_proto", context.function_call_options.config_proto_serialized)
+            self._context = context
+        return outputs
+
+    def _failed(self, op: str, error: Exception, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
+        """The error with the user's lines; for an inlined graph, which has no effects, the run that is made again knows them."""
+        if op != self.name:
+            return list(self._function.call_flat(*inputs) or [])
+        with _atomic_function.InterpolateRuntimeError(self._function):
+            raise error
+
+
+class InlineTrial:
+    """Whether a function is faster on the calling thread: the best of some calls of each sort decides."""
+
+    inlined = 0  # functions so far: TensorFlow keeps them for ever
+
+    def __init__(self, may_inline: Callable[[], bool]) -> None:
+        self._may_inline = may_inline
+        self._apart: list[float] = []
+        self._inlined: list[float] = []
+
+    def run(self, call: DirectCall, inputs: list[tf.Tensor], handle: Any, device: str) -> list[tf.Tensor]:
+        """One of the calls."""
+        outputs, inlined, seconds = call.timed(inputs, handle, device)
+        (self._inlined if inlined else self._apart).append(seconds)
+        if len(self._apart) >= INLINE_CALLS and not self._inlined:
+            if min(self._apart) < INLINE_SECONDS and InlineTrial.inlined < INLINE_FUNCTIONS and self._may_inline():
+                InlineTrial.inlined += 1
+                call.inline()
+            else:
+                call.settle()
+        elif len(self._inlined) > INLINE_CALLS:  # the first one made the graph ready
+            if min(self._inlined[1:]) > min(self._apart):
+                call.apart()
+            call.settle()
+        return outputs
+
+
+class _Named:
+    """A function by its name, as attributes of operations want it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def add_to_graph(self, graph: Any) -> None:
+        """It is known already."""
+
+
+def direct_call(concrete: Any, may_inline: Callable[[], bool]) -> Callable[[list[tf.Tensor]], list[tf.Tensor]]:
+    """How to call a concrete function on what it captures while no tape watches that."""
+    if PRIVATE_CALLS:
+        with contextlib.suppress(AttributeError):
+            return DirectCall(concrete._inference_function, may_inline)
+    return functools.partial(call_concrete, concrete)
+
+
+def watching(tensors: Sequence[tf.Tensor]) -> int:
+    """0 if nothing records what is done with tensors, 1 if one gradient tape does that is asked once, else 2."""
+    kind = int(_runtime.TFE_Py_TapeSetPossibleGradientTypes(tensors))
+    return 2 if kind and any(_runtime.TFE_Py_PackJVPs(tensors)[0]) else kind
+
+
+class TapeFunctions:
+    """The graph that a tape runs instead of a concrete function's own, and its gradient.
+
+    `residuals` are what the gradient needs of the outputs (their places) and else; `recorded` outputs are known to the tape, and
+    `differentiable` are the places of those whose gradients the gradient takes.
+    """
+
+    def __init__(self, functions: Any, results: int, may_inline: Callable[[], bool]) -> None:
+        forward, backward, graph = functions._forward, functions._backward, functions._forward_graph
+        place_of = {id(tensor): place for place, tensor in enumerate(graph.outputs)}
+        self.residuals = [place_of.get(id(one), one) for one in backward.captured_inputs]
+        if not all(isinstance(one, (int, EagerTensor)) for one in self.residuals):
+            raise ValueError("the gradient needs tensors of another graph")
+        self.differentiable = [i for i, one in enumerate(graph.outputs[:results]) if one.dtype.is_floating or one.dtype.is_complex]
+        if len(self.differentiable) != len(backward.inputs) - len(self.residuals):
+            raise ValueError("an output that is no number has a gradient")
+        self.recorded = self.differentiable[-1] + 1 if self.differentiable else 0
+        self.placeholders = backward.inputs[: len(self.differentiable)]
+        self.forward, self.backward = (DirectCall(one, may_inline) for one in (forward, backward._inference_function))
+        self.slow_backward, self.structure = backward._call_flat, backward.structured_outputs
+
+
+def tape_functions(concrete: Any, results: int, may_inline: Callable[[], bool]) -> TapeFunctions | None:
+    """What the last call under a tape that is asked once has left for the next one; None if that cannot be used."""
+    if not PRIVATE_CALLS:
+        return None
+    try:
+        return TapeFunctions(concrete._first_order_tape_functions[(False, ())], results, may_inline)
+    except (AttributeError, KeyError, ValueError):
+        return None
+
+
+def record(name: str, outputs: Sequence[tf.Tensor], inputs: Sequence[tf.Tensor], backward: Callable[..., Any]) -> None:
+    """Tell the tapes how `outputs` came of `inputs`."""
+    _record.record_operation(name, outputs, inputs, backward)
+
+
+def variables_accessed(variables: Sequence[tf.Variable]) -> None:
+    """Let tapes watch variables, as reading them does."""
+    for variable in variables:
+        if type(variable) is _variables.ResourceVariable and variable.trainable:
+            _runtime.TFE_Py_TapeVariableAccessed(variable)
+            _runtime.TFE_Py_VariableWatcherVariableAccessed(variable)
+        else:
+            _variables.variable_accessed(variable)
 
 
 def tape_may_record() -> bool:
@@ -213,107 +433,3 @@ def function_graph(graph: FuncGraph, name: str) -> FuncGraph | None:
     """The traced graph of a function that operations of `graph` call, None if it was not traced in this process."""
     function = graph._get_function(name)
     return getattr(function, "graph", None)
-
-
-def self_test() -> list[str]:
-    """Use every private symbol once; returns the names of those that do not behave as needed."""
-    broken = []
-    for name, probe in PROBES:
-        try:
-            works = probe()
-        except (AttributeError, TypeError, ValueError, tf.errors.OpError):
-            works = False
-        if not works:
-            broken.append(name)
-    return broken
-
-
-def _probe_cond() -> bool:
-    def both(x: tf.Tensor) -> list[tf.Tensor]:
-        outer = tf.compat.v1.get_default_graph()
-        graphs = []
-        for name, factor in (("t", 2.0), ("f", 3.0)):
-            graph = branch_graph(name, outer)
-            with graph.as_default(), AutomaticControlDependencies() as deps:
-                out = deps.mark_as_return(graph.capture(x) * factor)
-                graph.structured_outputs = [out]
-                graph.outputs.append(out)
-            graphs.append(graph)
-        return build_cond(x > 0.0, *graphs)
-
-    run = tf.function(both, autograph=False)
-    return float(run(tf.constant(1.0))[0]) == 2.0 and float(run(tf.constant(-1.0))[0]) == -3.0
-
-
-def _probe_while() -> bool:
-    def halve(x: tf.Tensor) -> tf.Tensor:
-        return build_while(lambda go, y: [y > 2.0, y / 2.0], [x > 1.0, x], [tf.TensorShape([]), x.shape])[1]
-
-    return float(tf.function(halve, autograph=False)(tf.constant(8.0))) == 1.0
-
-
-def _probe_capture() -> bool:
-    box = [tf.constant(1.0)]
-
-    def read() -> tf.Tensor:
-        graph = tf.compat.v1.get_default_graph()
-        return tf.identity(capture_at_call_time(graph, lambda: box[0], tf.TensorSpec([], tf.float32)))
-
-    concrete = tf.function(read, autograph=False).get_concrete_function()
-    (fetch,) = captures_of(concrete)
-    first = float(call_concrete(concrete, [fetch()])[0])
-    box[0] = tf.constant(5.0)
-    return first == 1.0 and float(call_concrete(concrete, [fetch()])[0]) == 5.0
-
-
-def _probe_tape() -> bool:
-    x, variable = tf.constant(1.0), tf.Variable(1.0)
-    with tf.GradientTape(persistent=True) as tape:
-        recording = tape_may_record()
-        variable_accessed(variable)
-        tape.watch(x)
-        passed, held = (gated(x, lambda way=way: way) * 2.0 for way in (True, False))  # type: ignore[misc]
-    watched = tape.watched_variables() == (variable,)
-    return recording and watched and float(tape.gradient(passed, x)) == 2.0 and tape.gradient(held, x) is None
-
-
-def _probe_list() -> bool:
-    def run() -> tf.Tensor:
-        items = tf.raw_ops.TensorListReserve(element_shape=-1, num_elements=1, element_dtype=tf.int32)
-        found.append(dtype_of_list(items))
-        return tf.raw_ops.TensorListLength(input_handle=items)
-
-    found: list[tf.DType | None] = []
-    tf.function(run, autograph=False)()
-    return found == [tf.int32]
-
-
-def _probe_functions() -> bool:
-    def run(x: tf.Tensor) -> tf.Tensor:
-        return tf.cond(x > 0.0, lambda: x * 2.0, lambda: x)
-
-    graph = tf.function(run, autograph=False).get_concrete_function(tf.TensorSpec([])).graph
-    branch = next(op for op in graph.get_operations() if op.type == "StatelessIf").get_attr("then_branch")
-    found = function_graph(graph, branch.name)
-    return found is not None and len(found.outputs) == 1 and has_gradient("Mul") and not has_gradient("StopGradient")
-
-
-def _probe_redirect() -> bool:
-    def other_input(x: tf.Tensor) -> tf.Tensor:
-        made: list[tf.Operation] = []
-        watch_operations(tf.compat.v1.get_default_graph(), frozenset({"Square"}), made.append)
-        out = tf.raw_ops.Square(x=x)
-        redirect(x, tf.constant(3.0), made)
-        return out
-
-    return float(tf.function(other_input, autograph=False)(tf.constant(2.0))) == 9.0
-
-
-def _probe_seed() -> bool:
-    return global_seed() is None or isinstance(global_seed(), int)
-
-
-PROBES = (
-    ("cond", _probe_cond), ("while", _probe_while), ("capture", _probe_capture), ("tape", _probe_tape),
-    ("functions", _probe_functions), ("list", _probe_list), ("redirect", _probe_redirect), ("seed", _probe_seed),
-)

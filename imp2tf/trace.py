@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import inspect
 import logging
 import re
@@ -13,7 +14,7 @@ from typing import Any, NoReturn
 
 import tensorflow as tf
 
-from imp2tf import calls
+from imp2tf import calls, tf_compat
 from imp2tf.arithmetic import OVERFLOW
 from imp2tf.containers import grow
 from imp2tf.effects import commits, has_effects_so_far, order_effects
@@ -42,7 +43,7 @@ from imp2tf.region import scope
 from imp2tf.session import Guard, Relaxations, Session, active, resumed
 from imp2tf.sources import Argument
 from imp2tf.taped import Taped
-from imp2tf.tf_compat import build_while, call_concrete, captures_of, in_eager_mode, is_stateful_op, tape_may_record
+from imp2tf.tf_compat import build_while, captures_of, in_eager_mode, is_stateful_op
 from imp2tf.values import Growable
 
 __all__ = ["WITHOUT_EFFECT", "AlwaysRaises", "Graph", "OperationFailed", "Rehearsal", "Run", "nodes_of", "refused_by_xla", "trace_call"]
@@ -184,7 +185,7 @@ class Graph:
     result: Recipe
     writes: list[tuple[Recipe, Recipe]]
     guards: list[Guard]
-    holds: Callable[[Sequence[Any]], bool]
+    admit: Callable[[Sequence[Any]], list[Any] | None]  # what the graph captures, None if a guard does not hold
     run: Run
     calls_python: bool
     python_calls: list[tuple[str, Location | None]]
@@ -198,24 +199,27 @@ class Graph:
         nodes = nodes_of(self.concrete)
         return bool(self.python_calls) or any(is_stateful_op(node.op) and node.op not in WITHOUT_EFFECT for node in nodes)
 
-    def __call__(self, args: Sequence[Any]) -> Any:
-        """Run on the bound arguments of a call: inputs, run, commit."""
-        return self._call(args, commit=_commit)
+    def __call__(self, captured: list[Any], args: Sequence[Any]) -> Any:
+        """Run on the bound arguments of a call and what `admit` gave for them: run, commit."""
+        return self._call(captured, args, commit=_commit)
 
-    def rehearse(self, args: Sequence[Any]) -> Rehearsal:
+    def inputs(self, args: Sequence[Any]) -> list[Any]:
+        """What the graph captures, for arguments that are known to fit."""
+        return [one.at(args) if isinstance(one, Fetch) else one for one in self.captures]
+
+    def rehearse(self, captured: list[Any], args: Sequence[Any]) -> Rehearsal:
         """Run, but write nothing to the Python heap."""
         rehearsal = Rehearsal()
         try:
-            rehearsal.result = self._call(args, commit=rehearsal.writes.extend)
+            rehearsal.result = self._call(captured, args, commit=rehearsal.writes.extend)
         except OperationFailed as operation:
             rehearsal.error = operation.error
         except Exception as error:
             rehearsal.error = error
         return rehearsal
 
-    def _call(self, args: Sequence[Any], commit: Commit) -> Any:
-        captured = [one.at(args) if isinstance(one, Fetch) else one for one in self.captures]
-        if not self.calls_python:
+    def _call(self, captured: list[Any], args: Sequence[Any], commit: Commit) -> Any:
+        if not self.calls_python and tf_compat.PRIVATE_CALLS:
             return self._ran(captured, args, commit)
         with self.run.lock, self.run.of(args):
             return self._ran(captured, args, commit)
@@ -232,7 +236,7 @@ class Graph:
 
     def _outputs(self, captured: list[Any]) -> list[tf.Tensor]:
         try:
-            return self.taped(captured) if tape_may_record() else call_concrete(self.concrete, captured)
+            return self.taped(captured)
         except LookupError as error:  # a tape is to record the run, but TensorFlow cannot differentiate all of the graph
             failure = GraphRefused(str(error))
         raise Fallback(failure)
@@ -308,9 +312,10 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
         concrete = _concrete(body, options, function)
     session = parts["session"]
     captures = captures_of(concrete)
-    return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
-                 parts["calls_python"], session.python_calls, bool(options.jit_compile),
-                 session.callbacks, Taped(concrete, captures, parts["junctions"]))
+    xla = bool(options.jit_compile)
+    taped = Taped(concrete, captures, parts["junctions"], functools.partial(_may_inline, concrete, xla))
+    return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards, captures), run,
+                 parts["calls_python"], session.python_calls, xla, session.callbacks, taped)
 
 
 def _way(session: Session, results: list[tf.Tensor], parts: dict[str, Any]) -> list[tf.Tensor]:
@@ -356,6 +361,25 @@ WITHOUT_EFFECT = frozenset({
     "Placeholder", "ReadVariableOp", "VarHandleOp", "Assert", "If", "While", "Case", "StatefulPartitionedCall", "ResourceGather",
     "EagerPyFunc",
 }) | RANDOM_OPS
+
+
+INLINE_NODES, INLINE_BYTES = 200, 1 << 16
+INLINE_STATEFUL = frozenset({
+    "Placeholder", "ReadVariableOp", "VarHandleOp", "If", "While", "Case", "StatefulPartitionedCall", "ResourceGather",
+})
+
+
+def _may_inline(concrete: Any, xla: bool) -> bool:
+    """Whether a graph is small, has no effects, and holds nothing that waits for another operation or another thread."""
+    if xla or len(concrete.graph.get_operations()) > INLINE_NODES or tf.config.list_logical_devices("GPU"):
+        return False
+    graph_def = concrete.graph.as_graph_def()
+    if graph_def.ByteSize() > INLINE_BYTES:
+        return False
+    nodes = nodes_of(concrete)
+    return len(nodes) <= INLINE_NODES and all(
+        node.op != "Assert" and (not is_stateful_op(node.op) or node.op in INLINE_STATEFUL)
+        for node in nodes)
 
 
 def nodes_of(concrete: Any) -> list[Any]:

@@ -42,12 +42,12 @@ def unverifiable(graph: Graph) -> NotVerified | None:
     return None
 
 
-def verified(graph: Graph, values: Sequence[Any], run_python: Callable[[], Any]) -> Any:
+def verified(graph: Graph, captured: list[Any], values: Sequence[Any], run_python: Callable[[], Any]) -> Any:
     """Plain Python's result, if the graph gives the same. Raises `DivergenceError` if it does not."""
     variables = list(graph.concrete.graph.variables)
     before = [variable.read_value() for variable in variables]
     try:
-        found = graph.rehearse(values)
+        found = graph.rehearse(captured, values)
         after = [variable.read_value() for variable in variables]
     finally:
         for variable, old in zip(variables, before):

@@ -4,7 +4,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 import imp2tf
-from imp2tf import taped, tf_compat
+from imp2tf import taped, tf_probes
 
 
 def one_each(x, y):
@@ -18,7 +18,7 @@ def converted(fn):
 
 
 def test_private_symbols_are_there() -> None:
-    assert tf_compat.self_test() == []
+    assert tf_probes.self_test() == []
 
 
 def test_forward_mode() -> None:

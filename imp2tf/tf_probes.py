@@ -1,0 +1,180 @@
+"""Whether TensorFlow's private symbols do what `tf_compat` needs them for: each is used once, on a tiny program."""
+from __future__ import annotations
+
+import tensorflow as tf
+
+from imp2tf.tf_compat import (
+    AutomaticControlDependencies,
+    DirectCall,
+    branch_graph,
+    build_cond,
+    build_while,
+    call_concrete,
+    capture_at_call_time,
+    captures_of,
+    direct_call,
+    dtype_of_list,
+    dtype_test,
+    eager_scalar,
+    function_graph,
+    gated,
+    global_seed,
+    has_gradient,
+    record,
+    redirect,
+    shape_text,
+    tape_functions,
+    tape_may_record,
+    variable_accessed,
+    variables_accessed,
+    watch_operations,
+    watching,
+)
+
+__all__ = ["self_test"]
+
+
+def self_test() -> list[str]:
+    """Use every private symbol once; returns the names of those that do not behave as needed."""
+    broken = []
+    for name, probe in PROBES:
+        try:
+            works = probe()
+        except (AttributeError, TypeError, ValueError, tf.errors.OpError):
+            works = False
+        if not works:
+            broken.append(name)
+    return broken
+
+
+def _probe_cond() -> bool:
+    def both(x: tf.Tensor) -> list[tf.Tensor]:
+        outer = tf.compat.v1.get_default_graph()
+        graphs = []
+        for name, factor in (("t", 2.0), ("f", 3.0)):
+            graph = branch_graph(name, outer)
+            with graph.as_default(), AutomaticControlDependencies() as deps:
+                out = deps.mark_as_return(graph.capture(x) * factor)
+                graph.structured_outputs = [out]
+                graph.outputs.append(out)
+            graphs.append(graph)
+        return build_cond(x > 0.0, *graphs)
+
+    run = tf.function(both, autograph=False)
+    return float(run(tf.constant(1.0))[0]) == 2.0 and float(run(tf.constant(-1.0))[0]) == -3.0
+
+
+def _probe_while() -> bool:
+    def halve(x: tf.Tensor) -> tf.Tensor:
+        return build_while(lambda go, y: [y > 2.0, y / 2.0], [x > 1.0, x], [tf.TensorShape([]), x.shape])[1]
+
+    return float(tf.function(halve, autograph=False)(tf.constant(8.0))) == 1.0
+
+
+def _probe_capture() -> bool:
+    box = [tf.constant(1.0)]
+
+    def read() -> tf.Tensor:
+        graph = tf.compat.v1.get_default_graph()
+        return tf.identity(capture_at_call_time(graph, lambda: box[0], tf.TensorSpec([], tf.float32)))
+
+    concrete = tf.function(read, autograph=False).get_concrete_function()
+    (fetch,) = captures_of(concrete)
+    first = float(call_concrete(concrete, [fetch()])[0])
+    box[0] = tf.constant(5.0)
+    return first == 1.0 and float(call_concrete(concrete, [fetch()])[0]) == 5.0
+
+
+def _probe_tape() -> bool:
+    x, variable = tf.constant(1.0), tf.Variable(1.0)
+    with tf.GradientTape(persistent=True) as tape:
+        recording = tape_may_record()
+        variable_accessed(variable)
+        tape.watch(x)
+        passed, held = (gated(x, lambda way=way: way) * 2.0 for way in (True, False))  # type: ignore[misc]
+    watched = tape.watched_variables() == (variable,)
+    return recording and watched and float(tape.gradient(passed, x)) == 2.0 and tape.gradient(held, x) is None
+
+
+def _probe_list() -> bool:
+    def run() -> tf.Tensor:
+        items = tf.raw_ops.TensorListReserve(element_shape=-1, num_elements=1, element_dtype=tf.int32)
+        found.append(dtype_of_list(items))
+        return tf.raw_ops.TensorListLength(input_handle=items)
+
+    found: list[tf.DType | None] = []
+    tf.function(run, autograph=False)()
+    return found == [tf.int32]
+
+
+def _probe_functions() -> bool:
+    def run(x: tf.Tensor) -> tf.Tensor:
+        return tf.cond(x > 0.0, lambda: x * 2.0, lambda: x)
+
+    graph = tf.function(run, autograph=False).get_concrete_function(tf.TensorSpec([])).graph
+    branch = next(op for op in graph.get_operations() if op.type == "StatelessIf").get_attr("then_branch")
+    found = function_graph(graph, branch.name)
+    return found is not None and len(found.outputs) == 1 and has_gradient("Mul") and not has_gradient("StopGradient")
+
+
+def _probe_redirect() -> bool:
+    def other_input(x: tf.Tensor) -> tf.Tensor:
+        made: list[tf.Operation] = []
+        watch_operations(tf.compat.v1.get_default_graph(), frozenset({"Square"}), made.append)
+        out = tf.raw_ops.Square(x=x)
+        redirect(x, tf.constant(3.0), made)
+        return out
+
+    return float(tf.function(other_input, autograph=False)(tf.constant(2.0))) == 9.0
+
+
+def _probe_seed() -> bool:
+    return global_seed() is None or isinstance(global_seed(), int)
+
+
+def _probe_direct_call() -> bool:
+    x = tf.constant([2.0])
+    concrete = tf.function(lambda: [x * x], autograph=False).get_concrete_function()
+    call = direct_call(concrete, lambda: True)
+    found = [float(call([x * factor])[0][0]) for factor in (1.0, 2.0, 3.0) for _ in range(10)]  # the trial comes and goes
+    return isinstance(call, DirectCall) and call.inlined and found == [4.0] * 10 + [16.0] * 10 + [36.0] * 10
+
+
+def _probe_tape_functions() -> bool:
+    x = tf.constant([2.0])
+    concrete = tf.function(lambda: [x * x], autograph=False).get_concrete_function()
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        first_order = watching([x]) == 1
+        call_concrete(concrete, [x])
+        functions = tape_functions(concrete, 1, lambda: False)
+        if functions is None:
+            return False
+        outputs = functions.forward([x])
+        kept = [outputs[one] if isinstance(one, int) else one for one in functions.residuals]
+        record("run", outputs[: functions.recorded], [x], lambda gradient: functions.backward([gradient, *kept]))
+    with tf.autodiff.ForwardAccumulator(x, x):
+        other = watching([x]) == 2
+    return first_order and other and watching([x]) == 0 and float(tape.gradient(outputs[0], x)[0]) == 4.0
+
+
+def _probe_tensors() -> bool:
+    x = tf.zeros([2, 3])
+    made = eager_scalar(2.0, tf.float64)
+    return bool(eval(dtype_test("x", tf.float32), {"x": x})) and eval(shape_text("x"), {"x": x}) == (2, 3) and (
+        made.dtype == tf.float64 and float(made) == 2.0)
+
+
+def _probe_watching_variables() -> bool:
+    variable = tf.Variable(1.0)
+    with tf.GradientTape() as tape:
+        variables_accessed([variable])
+    return tape.watched_variables() == (variable,)
+
+
+PROBES = (
+    ("cond", _probe_cond), ("while", _probe_while), ("capture", _probe_capture), ("tape", _probe_tape),
+    ("functions", _probe_functions), ("list", _probe_list), ("redirect", _probe_redirect), ("seed", _probe_seed),
+    ("direct call", _probe_direct_call), ("tape functions", _probe_tape_functions), ("tensors", _probe_tensors),
+    ("watching variables", _probe_watching_variables),
+)
