@@ -25,11 +25,12 @@ class Settings:
     sample_seconds: float = 0.1
     warm_calls: int = 10
     conversions: int = 5
+    memory_share: float = 1.0  # of the calls and rounds of the memory benchmark
 
     @classmethod
     def quick(cls) -> Settings:
         """For a first impression, in about a minute."""
-        return cls(rounds=5, sample_seconds=0.02, warm_calls=5, conversions=2)
+        return cls(rounds=5, sample_seconds=0.02, warm_calls=5, conversions=2, memory_share=0.05)
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ class Result:
     timing: Timing | None
     difference: str = ""
     note: str = ""
+    unit: str = "s"  # of the timing: seconds, or "B" for bytes
 
 
 def seconds_of(call: Call, times: int = 1) -> float:

@@ -48,7 +48,7 @@ def by_case(results: Iterable[Result]) -> Cases:
 def ratio(case: dict[str, Result], rival: str) -> float | None:
     """How many times as fast as a rival imp2tf is; None where either was not timed."""
     ours, theirs = case.get(CONVERTED), case.get(rival)
-    if ours is None or theirs is None or ours.timing is None or theirs.timing is None:
+    if ours is None or theirs is None or ours.timing is None or theirs.timing is None or ours.unit != "s":
         return None
     return theirs.timing.median / ours.timing.median
 
@@ -126,7 +126,10 @@ def _time(result: Result) -> str:
     if result.timing is None:
         return "not equal" if result.difference else "no graph"
     median = result.timing.median
-    unit, scale = ("s", 1.0) if abs(median) >= 1.0 else ("ms", 1e3) if abs(median) >= 1e-3 else ("us", 1e6)
+    if result.unit == "B":
+        return f"{median:.0f} B per call"
+    unit, scale = ("s", 1.0) if abs(median) >= 1.0 else ("ms", 1e3) if abs(median) >= 1e-3 else ("us", 1e6) if abs(
+        median) >= 1e-6 else ("ns", 1e9)
     spread = (result.timing.high - result.timing.low) / 2 / abs(median or 1.0)
     return f"{median * scale:.3g} {unit} ±{spread:.0%}"
 

@@ -2,17 +2,19 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import functools
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
 
 from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, Recompiled, RecompileLimit, XlaRefused
-from imp2tf.guards import Miss, describe_guard, find_misses, relax
+from imp2tf.guards import describe_guard, find_misses, relax
 from imp2tf.input_signature import InputSignature
 from imp2tf.logs import is_logged, log
 from imp2tf.options import Options
@@ -27,6 +29,10 @@ __all__ = ["Dispatcher", "FallbackRecord"]
 
 
 MAX_ALWAYS_RAISED = 16
+FAR = 3  # graphs that are tried before one that is used is brought forward
+MOST_MISSES_SHOWN = 5
+CALLS_THAT_PAY = 4  # for one trace
+MOST_GRAPHS = 16  # times the limit: for as many objects of a class
 NESTED = "Python that a running graph calls calls it: TensorFlow may wait for ever for a graph inside a graph"
 LEAST_BUDGET, BUDGET_FACTOR = 1.0, 8.0  # seconds, times the first trace: library code may unroll for unknown shapes
 
@@ -80,7 +86,8 @@ class Dispatcher:
         self.settled: FallbackRecord | None = None
         self.last_failure: FallbackRecord | None = None
         self.failures_in_a_row = 0
-        self.misses: list[str] = []
+        self.misses: collections.deque[str] = collections.deque(maxlen=100)
+        self.exhausted: RecompileLimit | None = None
         self.jit_compile = self.options.jit_compile
         self.context = eager_context()
 
@@ -122,11 +129,23 @@ class Dispatcher:
         """The graph that serves a call, and its inputs."""
         if self.context is not eager_context():
             self._start_anew()
-        for graph in self.graphs:
+        for place, graph in enumerate(self.graphs):
             captured = graph.admit(values)
             if captured is not None:
+                if place > FAR:
+                    self._bring_forward(graph)
                 return graph, captured
         return None
+
+    def _bring_forward(self, graph: Graph) -> None:
+        """Graphs that are used stay in front; those that are not come to the end, where they are dropped."""
+        if self.lock.acquire(blocking=False):
+            try:
+                if graph in self.graphs:
+                    self.graphs.remove(graph)
+                    self.graphs.insert(0, graph)
+            finally:
+                self.lock.release()
 
     def _start_anew(self) -> None:
         """TensorFlow was set up anew: it has forgotten the graphs."""
@@ -190,11 +209,13 @@ class Dispatcher:
             ready = self._ready(values)  # another thread may have made it meanwhile
             if ready is not None:
                 return ready
-            self._learn(values)
+            if self.exhausted is not None and len(self.graphs) >= self.options.recompile_limit:
+                return self.exhausted
+            rivals = self._learn(values)
             if self.graphs and stance() == "fail_on_recompile":
                 raise Recompiled(f"{self.name} needs another graph: {self._last_miss()}")
-            if len(self.graphs) >= self.options.recompile_limit or self.counts["always_raised"] >= MAX_ALWAYS_RAISED:
-                return RecompileLimit(f"traced {len(self.graphs)} times; {self._last_miss()}")
+            if not self._pays(rivals):
+                return RecompileLimit(f"traced {self.counts['traces']} times; {self._last_miss()}")
             try:
                 return self._trace(values)
             except AlwaysRaises:
@@ -218,6 +239,7 @@ class Dispatcher:
         self._log_graph(graph)
         graph.run.count_host_call = functools.partial(self._count, "host_calls")
         self.graphs.insert(0, graph)
+        graph.when_useless(functools.partial(_forget, weakref.ref(self)))
         self.last_failure = None
         return graph, graph.inputs(values)
 
@@ -261,18 +283,33 @@ class Dispatcher:
         self.relaxations.constant |= self.relaxations.numbers | {source for source, _ in self.relaxations.shapes}
         self.relaxations.shapes.clear()
 
-    def _learn(self, values: Sequence[Any]) -> None:
+    def _pays(self, rivals: int) -> bool:
+        """Whether another graph is worth its trace, besides `rivals` that were made for the same objects."""
+        traces, limit = self.counts["traces"], self.options.recompile_limit
+        if self.counts["always_raised"] >= MAX_ALWAYS_RAISED:
+            return False
+        if rivals >= limit:
+            if rivals == len(self.graphs):
+                self.exhausted = RecompileLimit(f"traced {traces} times; {self._last_miss()}")
+            return False
+        if traces >= limit and self.counts["graph_calls"] < CALLS_THAT_PAY * traces:
+            return False  # objects come and go, and each is used too seldom
+        del self.graphs[MOST_GRAPHS * limit - 1:]
+        return True
+
+    def _learn(self, values: Sequence[Any]) -> int:
+        """Learn from the misses; returns how many graphs were made for the very objects of this call."""
         if not self.graphs:
-            return
+            return 0
         self._count("guard_misses")
-        misses: list[Miss] = []
-        for graph in self.graphs:
-            found = find_misses(graph.guards, values)
-            if self.options.reduce_retracing:
-                relax(found, self.relaxations)
-            misses = misses or found
-        self.misses.append(str(misses[0]) if misses else "a guard failed and held again")
+        missed = [find_misses(graph.guards, values) for graph in self.graphs]
+        for found in missed if self.options.reduce_retracing else ():
+            relax(found, self.relaxations)
+        nearest = min(missed, key=len)
+        shown = [str(miss) for miss in nearest[:MOST_MISSES_SHOWN]]
+        self.misses.append("; ".join(shown) or "a guard failed and held again")
         log("recompiles", "%s: traced again because %s", self.name, self.misses[-1])
+        return sum(not any(miss.guard.check == "identity" for miss in found) for found in missed)
 
     def _last_miss(self) -> str:
         return self.misses[-1] if self.misses else "no guard failed"
@@ -298,6 +335,14 @@ class Dispatcher:
             record = self.fallbacks[key] = FallbackRecord(error.code, error.reason, error.hint, error.location)
         log("fallbacks", "%s: %s", self.name, error)
         return record
+
+
+def _forget(dispatcher: weakref.ref[Dispatcher], graph: Graph) -> None:
+    """Drop a graph that can serve no call again."""
+    found = dispatcher()
+    if found is not None:
+        with contextlib.suppress(ValueError):
+            found.graphs.remove(graph)
 
 
 def _first_line(error: BaseException) -> str:

@@ -9,10 +9,10 @@ import tensorflow as tf
 
 from imp2tf.heap import INT_RANGE, Fetch, itself
 from imp2tf.session import Guard, Relaxations
-from imp2tf.sources import Source
+from imp2tf.sources import Held, Source
 from imp2tf.tf_compat import EagerTensor, dtype_test, shape_text
 
-__all__ = ["Miss", "compile_guards", "describe_guard", "find_misses", "relax"]
+__all__ = ["Miss", "compile_guards", "describe_guard", "find_misses", "held_weakly", "relax"]
 
 GONE = (AttributeError, KeyError, IndexError, TypeError, ValueError, tf.errors.OpError)
 
@@ -96,7 +96,8 @@ def _test(value: str, guard: Guard, code: _Code) -> str:
     if guard.check == "literal":
         return _literal_test(value, expected, code)
     if guard.check == "identity":
-        return f"{value} is {code.constant(expected)}"
+        known = expected.expression(code)
+        return f"{value} is {known}" + (f" and {known} is not None" if expected.is_weak else "")
     if guard.check == "int64":
         return f"type({value}) is int and -{INT_RANGE} < {value} < {INT_RANGE}"
     if guard.check == "type":
@@ -176,6 +177,8 @@ class Miss:
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, Held):
+        return f"a {value.cls.__name__}"
     if isinstance(value, tf.TensorSpec):
         return f"{value.dtype.name}{value.shape}"
     if isinstance(value, tf.Tensor):
@@ -188,6 +191,11 @@ def describe_guard(guard: Guard) -> str:
     """A guard for people."""
     expected = str(guard.expected) if guard.check == "same" else _short(guard.expected)
     return f"{guard.source}: {guard.check} {expected}"
+
+
+def held_weakly(guards: Sequence[Guard]) -> list[Any]:
+    """The objects without which guards cannot hold again, and that may go."""
+    return [guard.expected.get() for guard in guards if guard.check == "identity" and guard.expected.is_weak]
 
 
 def find_misses(guards: Sequence[Guard], args: Sequence[Any]) -> list[Miss]:

@@ -233,7 +233,7 @@ def _reference(session: Session, value: Any, source: Source) -> Any:
         return value
     if isinstance(source, Pinned) or isinstance(value, (*BY_IDENTITY, tf.Variable, tf.Module)) or _is_library_object(value):
         session.guard(source, "identity", value)
-        session.sources[id(value)] = Pinned(value)
+        session.sources[id(value)] = Pinned(value, weakly=not isinstance(source, Pinned))
     elif isinstance(value, types.MethodType):
         session.guard(source, "type", type(value))
         session.guard(Member(source, "__func__"), "identity", value.__func__)
@@ -268,7 +268,7 @@ def _function(session: Session, value: types.FunctionType, source: Source) -> No
     session.sources[id(value)] = source
     if not is_user_function(value) or value.__defaults__ or value.__kwdefaults__:
         session.guard(source, "identity", value)
-        session.sources[id(value)] = Pinned(value)
+        session.sources[id(value)] = Pinned(value, weakly=True)
         return
     session.guard(source, "type", type(value))
     session.guard(Member(source, "__code__"), "identity", value.__code__)

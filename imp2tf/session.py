@@ -19,7 +19,7 @@ import tensorflow as tf
 
 from imp2tf.errors import Contents, Location, fall_back
 from imp2tf.places import Attribute, Place
-from imp2tf.sources import Pinned, PlacePart, Source
+from imp2tf.sources import Held, Pinned, PlacePart, Source
 from imp2tf.tf_compat import global_seed
 from imp2tf.values import Sentinel
 
@@ -199,7 +199,7 @@ class Session:
         """Assume something of the value that `source` gives at each call."""
         if (source, check) not in self.guarded:
             self.guarded.add((source, check))
-            self.guards.append(Guard(source, check, expected))
+            self.guards.append(Guard(source, check, Held(expected) if check == "identity" else expected))
 
     # -------------------------------------------------------------------------------------- the journal
     def holds_itself(self, place: Place) -> bool:

@@ -6,6 +6,7 @@ commits use sources, so that a fresh but equal object may come with every call.
 from __future__ import annotations
 
 import types
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol
 
@@ -17,6 +18,7 @@ __all__ = [
     "Argument",
     "Both",
     "Code",
+    "Held",
     "Item",
     "Keys",
     "Length",
@@ -60,26 +62,55 @@ class Source:
         raise NotImplementedError
 
 
-class Pinned(Source):
-    """An object known by identity."""
+class Held:
+    """An object known by identity, which is not kept alive for that if it allows weak references."""
 
     def __init__(self, value: Any) -> None:
-        self.value = value
+        self.name = getattr(value, "__qualname__", None) or f"<{type(value).__name__}>"
+        self.cls = type(value)
+        self.get: Callable[[], Any]
+        try:
+            self.get = weakref.ref(value)
+        except TypeError:
+            self.get = lambda: value
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether the object may go."""
+        return isinstance(self.get, weakref.ref)
+
+    def expression(self, code: Code) -> str:
+        """Python text for the object, None if it is gone."""
+        return code.local(f"{code.constant(self.get)}()") if self.is_weak else code.constant(self.get())
+
+
+class Pinned(Source):
+    """An object known by identity; `weakly` where the program itself keeps it, at the end of a road that is guarded."""
+
+    def __init__(self, value: Any, weakly: bool = False) -> None:
+        self._held = Held(value) if weakly else None
+        self._value = None if weakly else value
+        self._id = id(value)
+
+    @property
+    def value(self) -> Any:
+        """The object; None if it is gone."""
+        return self._value if self._held is None else self._held.get()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Pinned) and other.value is self.value
+        return isinstance(other, Pinned) and other._id == self._id and other.value is self.value
 
     def __hash__(self) -> int:
-        return id(self.value)
+        return self._id
 
     def __str__(self) -> str:
-        return getattr(self.value, "__qualname__", None) or f"<{type(self.value).__name__}>"
+        return getattr(self.value, "__qualname__", None) or f"<{type(self.value).__name__}>" if self._held is None else self._held.name
 
     def fetch(self, args: Sequence[Any]) -> Any:
         return self.value
 
     def expression(self, code: Code) -> str:
-        return code.constant(self.value)
+        return code.constant(self._value) if self._held is None else self._held.expression(code)
 
 
 class Argument(Source):

@@ -9,8 +9,10 @@ made. For other tapes and for forward accumulators TensorFlow makes the call, on
 from __future__ import annotations
 
 import functools
+import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import tensorflow as tf
 
@@ -38,32 +40,39 @@ class Taped:
 
     def __init__(self, concrete: Any, captures: Sequence[Any], junctions: Sequence[Junction], may_inline: Callable[[], bool]) -> None:
         self._concrete = concrete
-        handles = {id(variable.handle): variable for variable in concrete.graph.variables}
-        self._variables = {place: handles[id(one)] for place, one in enumerate(captures) if id(one) in handles}
-        self._trainable = [variable for variable in handles.values() if variable.trainable]
+        variables = concrete.graph.variables
+        handles = {id(variable.handle) for variable in variables}
+        self._variables = {place for place, one in enumerate(captures) if id(one) in handles}
+        self._trainable = [weakref.ref(variable) for variable in variables if variable.trainable]
         self._junctions = junctions
         self._graph = concrete.graph
         self._results = list(concrete.graph.outputs)
         self._open: dict[bytes, list[bool]] = {}
         self._may_inline = may_inline
         self._unrecorded = direct_call(concrete, may_inline)
-        self._functions: TapeFunctions | None = None
+        self._functions: TapeFunctions | Literal[False] | None = None  # False: TensorFlow has none that can be used
+        self._making = threading.Lock()
 
     def __call__(self, captured: list[Any]) -> list[tf.Tensor]:
         """The results on the captured inputs."""
         if not tape_may_record():
             return self._unrecorded(captured)
-        variables_accessed(self._trainable)
+        variables_accessed([reference() for reference in self._trainable])
         closed, _ = self._inputs
         kind = watching([one for place, one in enumerate(captured) if place not in closed] if closed else captured)
         if kind == 0:
             return self._unrecorded(captured)
-        if kind == 1 and self._functions is not None:
-            return _FirstOrder(self, self._functions).call(captured)
-        outputs = self._by_tensorflow(captured)
-        if kind == 1:
-            self._functions = tape_functions(self._concrete, len(self._results), self._may_inline)
-        return outputs
+        functions = self._functions_on(captured) if kind == 1 else None
+        return self._by_tensorflow(captured) if functions is None else _FirstOrder(self, functions).call(captured)
+
+    def _functions_on(self, captured: list[Any]) -> TapeFunctions | None:
+        """The functions for a tape that is asked once, made for the first one that comes."""
+        if self._functions is None:
+            with self._making:
+                if self._functions is None:
+                    found = tape_functions(self._concrete, captured, len(self._results), self._may_inline)
+                    self._functions = False if found is None else found
+        return self._functions or None
 
     def _by_tensorflow(self, captured: list[Any]) -> list[tf.Tensor]:
         """Whatever tapes and accumulators there are: aliases stand for the inputs that they must not see, or not always."""
@@ -134,7 +143,7 @@ class _FirstOrder(_Run):
         """Run and record."""
         functions, taped = self._functions, self._taped
         outputs = functions.forward(captured)
-        self._residuals = [outputs[one] if isinstance(one, int) else one for one in functions.residuals]
+        self._residuals = functions.kept(captured, outputs)
         inputs = [one for place, one in enumerate(captured) if place not in self._closed] if self._closed else captured
         record(functions.forward.name, outputs[: functions.recorded], inputs, self._gradients)
         results = outputs[: len(taped._results)]

@@ -80,6 +80,7 @@ IMPURE_TENSORFLOW = (
 INLINE_CALLS, INLINE_SECONDS, INLINE_FUNCTIONS = 8, 5e-4, 500  # calls of each sort; how long; how many
 PRIVATE_CALLS = True  # False: graphs are called as TensorFlow documents it
 
+REFUSALS = (tf.errors.OpError, _core._NotOkStatusException)
 EagerTensor: type = _ops.EagerTensor
 DEFAULT_GRAPH_SEED: int = _random_seed.DEFAULT_GRAPH_SEED
 FuncGraph = Any
@@ -247,8 +248,8 @@ class DirectCall:
         op, attrs = self._form
         try:
             return _runtime.TFE_Py_Execute(context._handle, local.device_name, op, inputs, attrs, self._count)
-        except _core._NotOkStatusException as status:
-            error = _core._status_to_exception(status)
+        except REFUSALS as refusal:
+            error = refusal
         return self._failed(op, error, inputs)
 
     def timed(self, inputs: list[tf.Tensor], handle: Any, device: str) -> tuple[list[tf.Tensor], bool, float]:
@@ -258,8 +259,8 @@ class DirectCall:
         try:
             outputs = _runtime.TFE_Py_Execute(handle, device, op, inputs, attrs, self._count)
             return outputs, op != self.name, time.perf_counter() - started
-        except _core._NotOkStatusException as status:
-            error = _core._status_to_exception(status)
+        except REFUSALS as refusal:
+            error = refusal
         return self._failed(op, error, inputs), op != self.name, math.inf
 
     def inline(self) -> None:
@@ -291,6 +292,7 @@ class DirectCall:
 
     def _failed(self, op: str, error: Exception, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
         """The error with the user's lines; for an inlined graph, which has no effects, the run that is made again knows them."""
+        error = _core._status_to_exception(error) if isinstance(error, _core._NotOkStatusException) else error
         if op != self.name:
             return list(self._function.call_flat(*inputs) or [])
         with _atomic_function.InterpolateRuntimeError(self._function):
@@ -351,13 +353,14 @@ def watching(tensors: Sequence[tf.Tensor]) -> int:
 class TapeFunctions:
     """The graph that a tape runs instead of a concrete function's own, and its gradient.
 
-    `residuals` are what the gradient needs of the outputs (their places) and else; `recorded` outputs are known to the tape, and
-    `differentiable` are the places of those whose gradients the gradient takes.
+    `residuals` tells what the gradient needs: places of inputs, places of outputs (below zero, -1 for the first), and tensors.
+    `recorded` outputs are known to the tape, and `differentiable` are the places of those whose gradients the gradient takes.
     """
 
     def __init__(self, functions: Any, results: int, may_inline: Callable[[], bool]) -> None:
         forward, backward, graph = functions._forward, functions._backward, functions._forward_graph
-        place_of = {id(tensor): place for place, tensor in enumerate(graph.outputs)}
+        place_of = {id(tensor): ~place for place, tensor in enumerate(graph.outputs)}
+        place_of.update((id(tensor), place) for place, tensor in enumerate(graph.inputs))
         self.residuals = [place_of.get(id(one), one) for one in backward.captured_inputs]
         if not all(isinstance(one, (int, EagerTensor)) for one in self.residuals):
             raise ValueError("the gradient needs tensors of another graph")
@@ -370,11 +373,17 @@ class TapeFunctions:
         self.slow_backward, self.structure = backward._call_flat, backward.structured_outputs
 
 
-def tape_functions(concrete: Any, results: int, may_inline: Callable[[], bool]) -> TapeFunctions | None:
-    """What the last call under a tape that is asked once has left for the next one; None if that cannot be used."""
+    def kept(self, inputs: Sequence[tf.Tensor], outputs: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+        """What the gradient needs of a run."""
+        return [one if not isinstance(one, int) else inputs[one] if one >= 0 else outputs[~one] for one in self.residuals]
+
+
+def tape_functions(concrete: Any, inputs: Sequence[tf.Tensor], results: int, may_inline: Callable[[], bool]) -> TapeFunctions | None:
+    """The functions for a tape that is asked once, as TensorFlow makes them; None if they cannot be used here."""
     if not PRIVATE_CALLS:
         return None
     try:
+        concrete._select_forward_and_backward_functions(list(inputs), 1, True).forward()
         return TapeFunctions(concrete._first_order_tape_functions[(False, ())], results, may_inline)
     except (AttributeError, KeyError, ValueError):
         return None

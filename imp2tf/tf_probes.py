@@ -146,12 +146,11 @@ def _probe_tape_functions() -> bool:
     with tf.GradientTape() as tape:
         tape.watch(x)
         first_order = watching([x]) == 1
-        call_concrete(concrete, [x])
-        functions = tape_functions(concrete, 1, lambda: False)
+        functions = tape_functions(concrete, [x], 1, lambda: False)
         if functions is None:
             return False
         outputs = functions.forward([x])
-        kept = [outputs[one] if isinstance(one, int) else one for one in functions.residuals]
+        kept = functions.kept([x], outputs)
         record("run", outputs[: functions.recorded], [x], lambda gradient: functions.backward([gradient, *kept]))
     with tf.autodiff.ForwardAccumulator(x, x):
         other = watching([x]) == 2

@@ -9,6 +9,7 @@ import logging
 import re
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
@@ -30,7 +31,7 @@ from imp2tf.errors import (
 )
 from imp2tf.exceptions import TRACE_BOUNDARIES, Frame, ProgramRaise, StopRun, located, raise_from_user_code, without_own_frames
 from imp2tf.growable import GrowableList, element_at, growable_length, pushed
-from imp2tf.guards import compile_guards
+from imp2tf.guards import compile_guards, held_weakly
 from imp2tf.heap import Fetch, contents, guard_distinct, lift
 from imp2tf.join import join
 from imp2tf.junctions import junctions_of, results_vary
@@ -176,7 +177,7 @@ class Rehearsal:
     writes: list[tuple[Place, Any]] = dataclasses.field(default_factory=list)
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Graph:
     """A traced function, ready to run."""
 
@@ -192,6 +193,18 @@ class Graph:
     xla: bool
     callbacks: list[Any]
     taped: Taped
+    owners: list[Any] = dataclasses.field(default_factory=list)
+
+    def when_useless(self, forget: Callable[[Graph], object]) -> None:
+        """Call `forget` when an object has gone that the graph was made for."""
+        graph = weakref.ref(self)
+
+        def gone(_: object) -> None:
+            found = graph()
+            if found is not None:
+                forget(found)
+
+        self.owners = [weakref.ref(one, gone) for one in held_weakly(self.guards)]
 
     @property
     def has_effects(self) -> bool:

@@ -1,0 +1,464 @@
+"""What calls by the runtime must not lose: tapes, accumulators, devices, threads, errors, contexts. All ways of calling are tried."""
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import imp2tf
+from imp2tf import tf_compat
+
+WARM = 25  # calls after which a graph runs as it will for ever
+
+
+@pytest.fixture(params=["inline", "apart", "public"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How graphs are called: on the calling thread, on the runtime's threads, as TensorFlow documents it."""
+    monkeypatch.setattr(tf_compat, "INLINE_SECONDS", 1e9 if request.param == "inline" else 0.0)
+    monkeypatch.setattr(tf_compat.InlineTrial, "inlined", 0)
+    monkeypatch.setattr(tf_compat.DirectCall, "apart", lambda self: None)
+    monkeypatch.setattr(tf_compat, "PRIVATE_CALLS", request.param != "public")
+    return str(request.param)
+
+
+def warm(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """A converted function that has been called with arguments of these kinds."""
+    converted = imp2tf.convert(function, profile_runs=0, **options)
+    for _ in range(WARM):
+        converted(*args)
+    assert converted.stats()["graph_calls"] == WARM
+    return converted
+
+
+def is_inline(converted: Any) -> bool:
+    """Whether the newest graph runs on the calling thread."""
+    call = converted._dispatcher.graphs[0].taped._unrecorded
+    return isinstance(call, tf_compat.DirectCall) and call.inlined
+
+
+def square(x):
+    return x * x
+
+
+def several(x, y):
+    """Results of which some have no gradient, before others that have one."""
+    return tf.cast(x, tf.int32), x * y, tf.shape(x), tf.reduce_sum(y)
+
+
+# ------------------------------------------------------------------------------------------------ which way
+def test_small_pure_graphs_run_inline(way: str) -> None:
+    assert is_inline(warm(square, tf.constant(2.0))) == (way == "inline")
+
+
+VARIABLE = tf.Variable(1.0)
+QUEUE = tf.queue.FIFOQueue(100, [tf.float32], [[]])
+
+
+def asserting(x):
+    assert x > 0.0
+    return x
+
+
+def assigning(x):
+    VARIABLE.assign(x)
+    return x
+
+
+def printing(x):
+    tf.print(x, output_stream=sys.stderr)
+    return x
+
+
+def drawing(x):
+    return x + tf.random.uniform([])
+
+
+def hosting(x):
+    print("", end="")
+    return x
+
+
+def large(x):
+    return x + np.zeros([100_000], np.float32)
+
+
+@pytest.mark.parametrize("function", [asserting, assigning, printing, drawing, hosting, large])
+def test_what_has_effects_waits_or_is_large_does_not_run_inline(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tf_compat, "INLINE_SECONDS", 1e9)
+    assert not is_inline(warm(function, tf.constant(2.0)))
+
+
+def test_what_is_slower_inline_runs_apart_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    timed = tf_compat.DirectCall.timed
+
+    def slow(self: Any, *args: Any) -> Any:
+        outputs, inlined, seconds = timed(self, *args)
+        return outputs, inlined, 2e-4 if inlined else 1e-4
+
+    monkeypatch.setattr(tf_compat.DirectCall, "timed", slow)
+    converted = warm(square, tf.constant(2.0))
+    assert not is_inline(converted)
+    assert converted._dispatcher.graphs[0].taped._unrecorded._trial is None
+    assert float(converted(tf.constant(3.0))) == 9.0
+
+
+# ------------------------------------------------------------------------------------------------ tapes
+def test_tapes_record_warm_calls(way: str) -> None:
+    x, y = tf.constant(2.0), tf.constant(3.0)
+    converted = warm(several, x, y)
+    for _ in range(WARM):
+        with tf.GradientTape() as tape:
+            tape.watch([x, y])
+            _, product, _, total = converted(x, y)
+            loss = product * total
+        assert [float(one) for one in tape.gradient(loss, [x, y])] == [9.0, 12.0]
+
+
+def test_a_single_result_of_several_is_asked_for(way: str) -> None:
+    x, y = tf.constant(2.0), tf.constant(3.0)
+    converted = warm(several, x, y)
+    for _ in range(WARM):
+        with tf.GradientTape() as tape:
+            tape.watch([x, y])
+            total = converted(x, y)[3]
+        gradients = tape.gradient(total, [x, y])
+        assert gradients[1] is not None and float(gradients[1]) == 1.0
+        assert gradients[0] is None or float(gradients[0]) == 0.0
+
+
+def test_results_without_gradient_have_none(way: str) -> None:
+    x = tf.constant(2.0)
+    converted = warm(lambda x: tf.cast(x, tf.int32), x)
+    for _ in range(WARM):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            result = tf.cast(converted(x), tf.float32)
+        assert tape.gradient(result, x) is None
+
+
+def test_persistent_tapes(way: str) -> None:
+    x = tf.constant(3.0)
+    converted = warm(square, x)
+    for _ in range(3):
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            y = converted(x)
+            z = y * 2.0
+        assert [float(tape.gradient(one, x)) for one in (y, z, y)] == [6.0, 12.0, 6.0]
+
+
+def test_nested_tapes(way: str) -> None:
+    x = tf.constant(3.0)
+    converted = warm(lambda x: x ** 3.0, x)
+    for _ in range(WARM):
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                y = converted(x)
+            first = inner.gradient(y, x)
+        assert (float(first), float(outer.gradient(first, x))) == (27.0, 18.0)
+
+
+def test_a_gradient_asked_for_under_a_later_tape(way: str) -> None:
+    x = tf.constant(3.0)
+    converted = warm(lambda x: x ** 3.0, x)
+    found = []
+    for function in (lambda x: x ** 3.0, *[converted] * 3):
+        with tf.GradientTape() as first:
+            first.watch(x)
+            y = function(x)
+        with tf.GradientTape() as second:
+            second.watch(x)
+            gradient = first.gradient(y, x)
+        found.append((float(gradient), float(second.gradient(gradient, x) or 0.0)))
+    if way == "public":  # TensorFlow's own record of the call has lost x by then
+        found = [one for one in found if one[1]]
+    assert found == [found[0]] * len(found)
+
+
+def asked_in_graph(tape: tf.GradientTape, y: tf.Tensor, x: tf.Tensor) -> Any:
+    """The gradient, by a graph that finds the tensors in its closure."""
+    return tf.function(lambda: tape.gradient(y, x), autograph=False)()
+
+
+def test_a_gradient_asked_for_in_a_graph(way: str) -> None:
+    x = tf.constant(3.0)
+    converted = warm(square, x)
+    for _ in range(3):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = converted(x)
+        assert float(asked_in_graph(tape, y, x)) == 6.0
+
+
+def test_forward_accumulators(way: str) -> None:
+    x = tf.constant(3.0)
+    converted = warm(square, x)
+    with tf.GradientTape() as tape:  # the usual tape first, so that its way is open
+        tape.watch(x)
+        converted(x)
+    for _ in range(3):
+        with tf.autodiff.ForwardAccumulator(x, tf.constant(1.0)) as accumulator:
+            y = converted(x)
+        assert float(accumulator.jvp(y)) == 6.0
+        with tf.autodiff.ForwardAccumulator(x, tf.constant(1.0)) as accumulator, tf.GradientTape() as tape:
+            tape.watch(x)
+            gradient = tape.gradient(converted(x), x)
+        assert (float(gradient), float(accumulator.jvp(gradient))) == (6.0, 2.0)
+
+
+def test_stopped_recording_and_tapes_that_watch_nothing(way: str) -> None:
+    x = tf.constant(3.0)
+    converted = warm(square, x)
+    for _ in range(3):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            with tape.stop_recording():
+                stopped = converted(x)
+        assert tape.gradient(stopped, x) is None
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            y = converted(x)
+        assert tape.gradient(y, x) is None
+
+
+def test_variables_are_watched_if_they_are_trainable(way: str) -> None:
+    weight, frozen, x = tf.Variable(2.0), tf.Variable(3.0, trainable=False), tf.constant(4.0)
+    converted = warm(lambda x: x * weight * frozen, x)
+    for _ in range(WARM):
+        with tf.GradientTape() as tape:
+            y = converted(x)
+        assert [one is weight for one in tape.watched_variables()] == [True]
+        assert [one is None or float(one) for one in tape.gradient(y, [weight, frozen])] == [12.0, True]
+        weight.assign_add(0.0)
+
+
+def test_sparse_and_missing_gradients(way: str) -> None:
+    table, x = tf.Variable([[1.0, 2.0], [3.0, 4.0]]), tf.constant([1])
+    converted = warm(lambda x: (tf.gather(table, x), tf.cast(x, tf.float32)), x)
+    for _ in range(WARM):
+        with tf.GradientTape() as tape:
+            rows, _ = converted(x)
+            rows = tf.gather(rows, [0, 0])  # its own gradient comes as slices
+        gradient = tape.gradient(rows, table)
+        assert isinstance(gradient, tf.IndexedSlices)
+        assert tf.convert_to_tensor(gradient).numpy().tolist() == [[0.0, 0.0], [2.0, 2.0]]
+
+
+def test_loops_under_a_tape(way: str) -> None:
+    def power(x, n):
+        y = tf.ones_like(x)
+        i = 0
+        while i < n:
+            y = y * x
+            i = i + 1
+        return y
+
+    x, n = tf.constant(2.0), tf.constant(3)
+    converted = warm(power, x, n)
+    for turns in (3, 0, 4):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = converted(x, tf.constant(turns))
+        assert float(tape.gradient(y, x) or 0.0) == turns * 2.0 ** max(turns - 1, 0)
+
+
+# ------------------------------------------------------------------------------------------------ places and contexts
+def test_devices(way: str) -> None:
+    x = tf.constant([1.0, 2.0])
+    converted = warm(square, x)
+    with tf.device("/cpu:0"):
+        result = converted(x)
+    assert result.device == square(x).device
+    np.testing.assert_array_equal(converted(x), [1.0, 4.0])
+
+
+def test_inside_a_graph_after_warm_calls(way: str) -> None:
+    x = tf.constant(3.0)
+    converted = warm(square, x)
+    with tf.Graph().as_default() as graph:
+        y = converted(tf.compat.v1.placeholder(tf.float32, []))
+    assert y.graph is graph and converted.stats()["graph_calls"] == WARM
+    assert float(tf.function(converted)(x)) == 9.0
+
+
+def test_run_functions_eagerly(way: str) -> None:
+    seen: list[bool] = []
+
+    def noting(x):
+        seen.append(tf.executing_eagerly())
+        return x + 1.0
+
+    converted = warm(noting, tf.constant(1.0))
+    seen.clear()
+    tf.config.run_functions_eagerly(True)
+    try:
+        assert float(converted(tf.constant(1.0))) == 2.0
+    finally:
+        tf.config.run_functions_eagerly(False)
+    assert seen == [True] and converted.stats()["eager_calls"] == 1
+
+
+def test_cancellation(way: str) -> None:
+    from tensorflow.python.eager import cancellation
+
+    converted = warm(square, tf.constant(3.0))
+    manager = cancellation.CancellationManager()
+    with cancellation.CancellationManagerContext(manager):
+        assert float(converted(tf.constant(4.0))) == 16.0
+    manager.start_cancel()
+    with cancellation.CancellationManagerContext(manager), pytest.raises(tf.errors.CancelledError):
+        warm(assigning, tf.constant(3.0))
+
+
+def test_callbacks_see_the_call(way: str) -> None:
+    from tensorflow.python.framework import op_callbacks
+
+    seen: list[str] = []
+    converted = warm(square, tf.constant(3.0))
+
+    def callback(op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> None:
+        seen.append(str(op_type))
+
+    op_callbacks.add_op_callback(callback)
+    try:
+        assert float(converted(tf.constant(4.0))) == 16.0
+    finally:
+        op_callbacks.remove_op_callback(callback)
+    assert seen
+
+
+def test_under_a_strategy(way: str) -> None:
+    strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
+    with strategy.scope():
+        weight = tf.Variable(2.0)
+
+    def times(x):
+        return x * weight
+
+    converted = imp2tf.convert(times, profile_runs=0)
+    for _ in range(WARM):
+        found = [strategy.run(one, args=(tf.constant(3.0),)) for one in (times, converted)]
+        assert [float(strategy.experimental_local_results(one)[0]) for one in found] == [6.0, 6.0]
+        with strategy.scope():
+            assert float(converted(tf.constant(4.0))) == 8.0
+    weight.assign(5.0)
+    assert float(converted(tf.constant(3.0))) == 15.0
+
+
+def test_errors_are_eagers_and_leave_the_function_working(way: str) -> None:
+    converted = warm(lambda x: tf.debugging.check_numerics(x * 1.0, "not a number"), tf.constant(1.0))
+    for _ in range(3):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="not a number"):
+            converted(tf.constant(float("nan")))
+        assert float(converted(tf.constant(2.0))) == 2.0
+
+
+def test_errors_after_effects_name_the_users_line(way: str) -> None:
+    variable = tf.Variable(0.0)
+
+    def checked(x):
+        variable.assign_add(1.0)
+        return tf.debugging.check_numerics(x, "not a number")
+
+    converted = warm(checked, tf.constant(1.0))
+    before = float(variable)
+    with pytest.raises(tf.errors.InvalidArgumentError) as raised:
+        converted(tf.constant(float("nan")))
+    assert __file__ in str(raised.value) and float(variable) == before + 1.0
+
+
+def test_ragged_and_numbers_as_inputs(way: str) -> None:
+    ragged = tf.ragged.constant([[1.0], [2.0, 3.0]])
+    converted = warm(lambda x, n: tf.reduce_sum(x) * n, ragged, 2.0)
+    results = [float(converted(ragged, n)) for n in (2.0, 3.0, 0.5)]
+    assert results == [12.0, 18.0, 3.0] and converted.stats()["traces"] == 2
+
+
+def test_variables_that_are_replaced_and_deleted(way: str) -> None:
+    class Holder:
+        def __init__(self) -> None:
+            self.weight = tf.Variable(2.0)
+
+        def times(self, x):
+            return x * self.weight
+
+    holder = Holder()
+    converted = warm(holder.times, tf.constant(3.0))
+    for value in (5.0, 7.0):
+        holder.weight = tf.Variable(value)
+        assert float(converted(tf.constant(3.0))) == 3.0 * value
+    del holder.weight
+    with pytest.raises(AttributeError, match="weight"):
+        converted(tf.constant(3.0))
+
+
+def test_a_context_set_up_anew() -> None:
+    program = """
+        import tensorflow as tf
+        import imp2tf
+        from tests.test_dispatch import square
+        from tensorflow.python.eager import context
+
+        f = imp2tf.convert(square, profile_runs=0)
+        for _ in range(30):
+            f(tf.constant(1.0))
+        context._reset_context()
+        for _ in range(30):
+            assert float(f(tf.constant(2.0))) == 4.0
+        assert f.stats()["eager_calls"] == 0, f.stats()
+        print("fine")
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.strip() == "fine", done.stderr
+
+
+# ------------------------------------------------------------------------------------------------ threads and interrupts
+def test_threads_with_tapes_of_their_own(way: str) -> None:
+    converted = imp2tf.convert(lambda x: x * x * x, profile_runs=0)
+    wrong: list[Any] = []
+
+    def work(value: float) -> None:
+        x = tf.constant(value)
+        for _ in range(40):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = converted(x)
+            if (float(y), float(tape.gradient(y, x)), float(converted(x))) != (value ** 3, 3 * value ** 2, value ** 3):
+                wrong.append(value)
+
+    threads = [threading.Thread(target=work, args=(float(i),), daemon=True) for i in range(1, 5)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(60)
+    assert not wrong and not any(one.is_alive() for one in threads)
+    assert converted.stats()["traces"] == 1
+
+
+def test_an_interrupt_while_it_runs(way: str) -> None:
+    log: list[float] = []
+    trouble: list[BaseException] = []
+
+    def noting(x):
+        if trouble:
+            raise trouble.pop()
+
+    def step(x):
+        log.append(x)
+        tf.py_function(noting, [x], [])
+        return x + 1.0
+
+    converted = imp2tf.convert(step, profile_runs=0)
+    assert float(converted(tf.constant(1.0))) == 2.0
+    trouble.append(KeyboardInterrupt())
+    with pytest.raises((KeyboardInterrupt, tf.errors.UnknownError)):
+        converted(tf.constant(2.0))
+    assert float(converted(tf.constant(3.0))) == 4.0
