@@ -16,13 +16,14 @@ import tensorflow as tf
 from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, Recompiled, RecompileLimit, XlaRefused
 from imp2tf.guards import describe_guard, find_misses, relax
 from imp2tf.input_signature import InputSignature
+from imp2tf.inspection import nodes_of
 from imp2tf.logs import is_logged, log
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
 from imp2tf.session import Relaxations, in_host_call
 from imp2tf.stance import stance
 from imp2tf.tf_compat import eager_context
-from imp2tf.trace import AlwaysRaises, Graph, OperationFailed, nodes_of, refused_by_xla, trace_call
+from imp2tf.trace import AlwaysRaises, Graph, OperationFailed, refused_by_xla, trace_call
 from imp2tf.verify import unverifiable, verified
 
 __all__ = ["Dispatcher", "FallbackRecord"]

@@ -102,6 +102,8 @@ def _test(value: str, guard: Guard, code: _Code) -> str:
         return f"type({value}) is int and -{INT_RANGE} < {value} < {INT_RANGE}"
     if guard.check == "type":
         return f"type({value}) is {code.constant(expected)}"
+    if guard.check == "keys":
+        return f"{value} == {code.constant(expected)} and tuple(map(type, {value})) == {code.constant(tuple(map(type, expected)))}"
     if guard.check == "same":
         return f"{value} is {code.value(expected)}"
     return f"{code.constant(_CHECKS[guard.check])}({value}, {code.constant(expected)})"
@@ -139,10 +141,6 @@ def _array(value: Any, expected: np.ndarray) -> bool:
         np.array_equal(value, expected, equal_nan=value.dtype.kind in "fc"))
 
 
-def _keys(value: Any, expected: tuple[Any, ...]) -> bool:
-    return value == expected and all(type(a) is type(b) for a, b in zip(value, expected, strict=True))
-
-
 def _set(value: Any, expected: frozenset[Any]) -> bool:
     return isinstance(value, (set, frozenset)) and value == expected
 
@@ -159,7 +157,7 @@ def _conforms(value: Any, expected: tf.TypeSpec) -> bool:
     return bool(expected.is_compatible_with(value))
 
 
-_CHECKS: dict[str, Callable[[Any, Any], bool]] = {"equal": _equal, "array": _array, "keys": _keys, "set": _set, "composite": _composite,
+_CHECKS: dict[str, Callable[[Any, Any], bool]] = {"equal": _equal, "array": _array, "set": _set, "composite": _composite,
                                                  "conforms": _conforms,
     "equal_identity": _equal_identity}
 

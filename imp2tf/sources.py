@@ -62,6 +62,9 @@ class Source:
         raise NotImplementedError
 
 
+OF_THE_PROGRAM = (type, types.ModuleType, types.CodeType, types.BuiltinFunctionType)  # these stay, or are small
+
+
 class Held:
     """An object known by identity, which is not kept alive for that if it allows weak references."""
 
@@ -70,7 +73,7 @@ class Held:
         self.cls = type(value)
         self.get: Callable[[], Any]
         try:
-            self.get = weakref.ref(value)
+            self.get = (lambda: value) if isinstance(value, OF_THE_PROGRAM) else weakref.ref(value)
         except TypeError:
             self.get = lambda: value
 
@@ -184,7 +187,9 @@ class PlacePart(Part):
     def _attribute(self, owner: str, code: Code) -> str:
         pinned = self.parent.value if isinstance(self.parent, Pinned) else None
         cls = code.class_of(self.parent) if pinned is None else type(pinned)
-        if cls is not None and not isinstance(pinned, type) and has_plain_fields(cls, self.key):
+        if isinstance(pinned, type):
+            return f"{owner}.__dict__.get({self.key!r}, {code.constant(UNBOUND)})"
+        if cls is not None and has_plain_fields(cls, self.key):
             return f"{code.local(f'{owner}.__dict__')}.get({self.key!r}, {code.constant(UNBOUND)})"
         return f"{code.constant(attribute_of)}({owner}, {self.key!r})"
 

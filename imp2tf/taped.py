@@ -38,7 +38,8 @@ MAX_WAYS = 256  # remembered for one graph
 class Taped:
     """A concrete function as tapes are to see it; if it has `junctions`, its last result tells the way of the run."""
 
-    def __init__(self, concrete: Any, captures: Sequence[Any], junctions: Sequence[Junction], may_inline: Callable[[], bool]) -> None:
+    def __init__(self, concrete: Any, captures: Sequence[Any], junctions: Sequence[Junction], may_inline: Callable[[], bool],
+                 may_switch: bool) -> None:
         self._concrete = concrete
         variables = concrete.graph.variables
         handles = {id(variable.handle) for variable in variables}
@@ -48,8 +49,8 @@ class Taped:
         self._graph = concrete.graph
         self._results = list(concrete.graph.outputs)
         self._open: dict[bytes, list[bool]] = {}
-        self._may_inline = may_inline
-        self._unrecorded = direct_call(concrete, may_inline)
+        self._may_inline, self._may_switch = may_inline, may_switch
+        self._unrecorded = direct_call(concrete, may_inline, may_switch)
         self._functions: TapeFunctions | Literal[False] | None = None  # False: TensorFlow has none that can be used
         self._making = threading.Lock()
 
@@ -70,7 +71,7 @@ class Taped:
         if self._functions is None:
             with self._making:
                 if self._functions is None:
-                    found = tape_functions(self._concrete, captured, len(self._results), self._may_inline)
+                    found = tape_functions(self._concrete, captured, len(self._results), self._may_inline, self._may_switch)
                     self._functions = False if found is None else found
         return self._functions or None
 

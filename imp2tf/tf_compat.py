@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -28,6 +27,8 @@ from tensorflow.python.ops import control_flow_util_v2 as _util
 from tensorflow.python.ops import handle_data_util as _handle_data
 from tensorflow.python.ops import resource_variable_ops as _variables
 from tensorflow.python.ops import while_v2 as _while_v2
+
+from imp2tf.trials import Trial
 
 __all__ = [
     "DEFAULT_GRAPH_SEED",
@@ -77,7 +78,6 @@ IMPURE_TENSORFLOW = (
     "keras.src.backend.common.global_state", "keras.src.utils", "keras.src.backend.config",
 )
 
-INLINE_CALLS, INLINE_SECONDS, INLINE_FUNCTIONS = 8, 5e-4, 500  # calls of each sort; how long; how many
 PRIVATE_CALLS = True  # False: graphs are called as TensorFlow documents it
 
 REFUSALS = (tf.errors.OpError, _core._NotOkStatusException)
@@ -224,27 +224,28 @@ class DirectCall:
     """A function of a graph, called by the runtime on flat tensors; no tape sees it.
 
     What a call may need beyond that (cancellation, callbacks, data of handles, a new context) is left to TensorFlow's own call.
-    `may_inline` says whether the graph has no effects and nothing in it waits; then it may run on the calling thread, which is
-    tried once the function is warm, and kept if it is faster.
+    `may_inline` says whether the graph has no effects and nothing in it waits, so that it may run on the calling thread;
+    `may_switch`, whether it has no state of its own, so that it may be optimised later.
     """
 
-    def __init__(self, function: Any, may_inline: Callable[[], bool]) -> None:
+    def __init__(self, function: Any, may_inline: Callable[[], bool], may_switch: bool) -> None:
         outputs = function.function_type.flat_outputs
         self.name = function.name.decode()
         self._function, self._count = function, len(outputs)
         self._special = any(output.dtype._handle_data for output in outputs)
         self._context: Any = None
         self._form: tuple[str, tuple[Any, ...]] = self.name, ()  # what is run, and its attributes: replaced at once, for other threads
-        self._trial: InlineTrial | None = InlineTrial(may_inline)
+        self._trial = Trial(may_inline, may_switch)
 
     def __call__(self, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
         """Flat outputs. No tape may be watching the inputs."""
         context = _context.context()
         local = context._thread_local_data
-        if self._special or context is not self._context or local.op_callbacks or _cancellation.context() is not None:
-            return self._by_tensorflow(inputs, context)
-        if self._trial is not None:
-            return self._trial.run(self, inputs, context._handle, local.device_name)
+        special = self._special or context is not self._context or local.op_callbacks or _cancellation.context() is not None
+        if special and self._needs_tensorflow(context):
+            return list(self._function.call_flat(*inputs) or [])
+        if not self._trial.ended:
+            return self._tried(inputs, context._handle, local.device_name)
         op, attrs = self._form
         try:
             return _runtime.TFE_Py_Execute(context._handle, local.device_name, op, inputs, attrs, self._count)
@@ -252,43 +253,44 @@ class DirectCall:
             error = refusal
         return self._failed(op, error, inputs)
 
-    def timed(self, inputs: list[tf.Tensor], handle: Any, device: str) -> tuple[list[tf.Tensor], bool, float]:
-        """Outputs, whether it was inlined, and how long the runtime took."""
-        op, attrs = self._form
-        started = time.perf_counter()
-        try:
-            outputs = _runtime.TFE_Py_Execute(handle, device, op, inputs, attrs, self._count)
-            return outputs, op != self.name, time.perf_counter() - started
-        except REFUSALS as refusal:
-            error = refusal
-        return self._failed(op, error, inputs), op != self.name, math.inf
-
-    def inline(self) -> None:
-        """Run on the calling thread from now on."""
-        definition = self._function.cached_definition.signature
-        kind = "StatefulPartitionedCall" if self._function.call_options.is_stateful else "PartitionedCall"
-        inputs, outputs = ([one.type for one in args] for args in (definition.input_arg, definition.output_arg))
-        self._form = kind, ("Tin", inputs, "Tout", outputs, "f", _Named(self.name), "config_proto", self._form[1][-1])
-
-    def apart(self) -> None:
-        """Run on the threads of the runtime."""
-        self._form = self.name, ("executor_type", "", "config_proto", self._form[1][-1])
-
     @property
     def inlined(self) -> bool:
         """Whether it runs on the calling thread."""
         return self._form[0] != self.name
 
-    def settle(self) -> None:
-        """End the trial."""
-        self._trial = None
+    def _tried(self, inputs: list[tf.Tensor], handle: Any, device: str) -> list[tf.Tensor]:
+        """A call that shows how long a form takes."""
+        form, (op, attrs) = self._trial.form, self._form
+        started = time.perf_counter()
+        try:
+            outputs = _runtime.TFE_Py_Execute(handle, device, op, inputs, attrs, self._count)
+        except REFUSALS as refusal:
+            error = refusal
+        else:
+            self._trial.took(form, time.perf_counter() - started)
+            if self._trial.form != form:
+                self._form = self._attributes(*self._trial.form)
+            return outputs
+        return self._failed(op, error, inputs)
 
-    def _by_tensorflow(self, inputs: list[tf.Tensor], context: Any) -> list[tf.Tensor]:
-        outputs = list(self._function.call_flat(*inputs) or [])
-        if context is not self._context:
-            self._form = self.name, ("executor_type", "", "config_proto", context.function_call_options.config_proto_serialized)
+    def _attributes(self, quick: bool, inline: bool) -> tuple[str, tuple[Any, ...]]:
+        config = self._context.function_call_options.config_proto_serialized
+        config = _without_optimizer(config) if quick else config
+        if not inline:
+            return self.name, ("executor_type", "", "config_proto", config)
+        signature = self._function.cached_definition.signature
+        kind = "StatefulPartitionedCall" if self._function.call_options.is_stateful else "PartitionedCall"
+        inputs, outputs = ([one.type for one in args] for args in (signature.input_arg, signature.output_arg))
+        return kind, ("Tin", inputs, "Tout", outputs, "f", _Named(self.name), "config_proto", config)
+
+    def _needs_tensorflow(self, context: Any) -> bool:
+        """Whether TensorFlow is to make the call itself; not if the runtime was only not asked for this function yet."""
+        if self._context is None:
+            context.ensure_initialized()
             self._context = context
-        return outputs
+            self._form = self._attributes(*self._trial.form)
+        special = self._special or bool(context._thread_local_data.op_callbacks) or _cancellation.context() is not None
+        return special or context is not self._context
 
     def _failed(self, op: str, error: Exception, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
         """The error with the user's lines; for an inlined graph, which has no effects, the run that is made again knows them."""
@@ -299,31 +301,12 @@ class DirectCall:
             raise error
 
 
-class InlineTrial:
-    """Whether a function is faster on the calling thread: the best of some calls of each sort decides."""
-
-    inlined = 0  # functions so far: TensorFlow keeps them for ever
-
-    def __init__(self, may_inline: Callable[[], bool]) -> None:
-        self._may_inline = may_inline
-        self._apart: list[float] = []
-        self._inlined: list[float] = []
-
-    def run(self, call: DirectCall, inputs: list[tf.Tensor], handle: Any, device: str) -> list[tf.Tensor]:
-        """One of the calls."""
-        outputs, inlined, seconds = call.timed(inputs, handle, device)
-        (self._inlined if inlined else self._apart).append(seconds)
-        if len(self._apart) >= INLINE_CALLS and not self._inlined:
-            if min(self._apart) < INLINE_SECONDS and InlineTrial.inlined < INLINE_FUNCTIONS and self._may_inline():
-                InlineTrial.inlined += 1
-                call.inline()
-            else:
-                call.settle()
-        elif len(self._inlined) > INLINE_CALLS:  # the first one made the graph ready
-            if min(self._inlined[1:]) > min(self._apart):
-                call.apart()
-            call.settle()
-        return outputs
+@functools.lru_cache(maxsize=64)
+def _without_optimizer(config: bytes) -> bytes:
+    """The options of a call, without TensorFlow's optimizer of graphs."""
+    options = tf.compat.v1.ConfigProto.FromString(config)
+    options.graph_options.rewrite_options.disable_meta_optimizer = True
+    return bytes(options.SerializeToString(deterministic=True))
 
 
 class _Named:
@@ -336,11 +319,11 @@ class _Named:
         """It is known already."""
 
 
-def direct_call(concrete: Any, may_inline: Callable[[], bool]) -> Callable[[list[tf.Tensor]], list[tf.Tensor]]:
+def direct_call(concrete: Any, may_inline: Callable[[], bool], may_switch: bool) -> Callable[[list[tf.Tensor]], list[tf.Tensor]]:
     """How to call a concrete function on what it captures while no tape watches that."""
     if PRIVATE_CALLS:
         with contextlib.suppress(AttributeError):
-            return DirectCall(concrete._inference_function, may_inline)
+            return DirectCall(concrete._inference_function, may_inline, may_switch)
     return functools.partial(call_concrete, concrete)
 
 
@@ -357,7 +340,7 @@ class TapeFunctions:
     `recorded` outputs are known to the tape, and `differentiable` are the places of those whose gradients the gradient takes.
     """
 
-    def __init__(self, functions: Any, results: int, may_inline: Callable[[], bool]) -> None:
+    def __init__(self, functions: Any, results: int, may_inline: Callable[[], bool], may_switch: bool) -> None:
         forward, backward, graph = functions._forward, functions._backward, functions._forward_graph
         place_of = {id(tensor): ~place for place, tensor in enumerate(graph.outputs)}
         place_of.update((id(tensor), place) for place, tensor in enumerate(graph.inputs))
@@ -369,7 +352,7 @@ class TapeFunctions:
             raise ValueError("an output that is no number has a gradient")
         self.recorded = self.differentiable[-1] + 1 if self.differentiable else 0
         self.placeholders = backward.inputs[: len(self.differentiable)]
-        self.forward, self.backward = (DirectCall(one, may_inline) for one in (forward, backward._inference_function))
+        self.forward, self.backward = (DirectCall(one, may_inline, may_switch) for one in (forward, backward._inference_function))
         self.slow_backward, self.structure = backward._call_flat, backward.structured_outputs
 
 
@@ -378,13 +361,15 @@ class TapeFunctions:
         return [one if not isinstance(one, int) else inputs[one] if one >= 0 else outputs[~one] for one in self.residuals]
 
 
-def tape_functions(concrete: Any, inputs: Sequence[tf.Tensor], results: int, may_inline: Callable[[], bool]) -> TapeFunctions | None:
+def tape_functions(
+    concrete: Any, inputs: Sequence[tf.Tensor], results: int, may_inline: Callable[[], bool], may_switch: bool,
+) -> TapeFunctions | None:
     """The functions for a tape that is asked once, as TensorFlow makes them; None if they cannot be used here."""
     if not PRIVATE_CALLS:
         return None
     try:
         concrete._select_forward_and_backward_functions(list(inputs), 1, True).forward()
-        return TapeFunctions(concrete._first_order_tape_functions[(False, ())], results, may_inline)
+        return TapeFunctions(concrete._first_order_tape_functions[(False, ())], results, may_inline, may_switch)
     except (AttributeError, KeyError, ValueError):
         return None
 

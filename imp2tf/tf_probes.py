@@ -135,9 +135,9 @@ def _probe_seed() -> bool:
 def _probe_direct_call() -> bool:
     x = tf.constant([2.0])
     concrete = tf.function(lambda: [x * x], autograph=False).get_concrete_function()
-    call = direct_call(concrete, lambda: True)
-    found = [float(call([x * factor])[0][0]) for factor in (1.0, 2.0, 3.0) for _ in range(10)]  # the trial comes and goes
-    return isinstance(call, DirectCall) and call.inlined and found == [4.0] * 10 + [16.0] * 10 + [36.0] * 10
+    call = direct_call(concrete, lambda: True, True)
+    found = [float(call([x * factor])[0][0]) for factor in (1.0, 2.0, 3.0) for _ in range(20)]  # the trial comes and goes
+    return isinstance(call, DirectCall) and found == [4.0] * 20 + [16.0] * 20 + [36.0] * 20
 
 
 def _probe_tape_functions() -> bool:
@@ -146,7 +146,7 @@ def _probe_tape_functions() -> bool:
     with tf.GradientTape() as tape:
         tape.watch(x)
         first_order = watching([x]) == 1
-        functions = tape_functions(concrete, [x], 1, lambda: False)
+        functions = tape_functions(concrete, [x], 1, lambda: False, True)
         if functions is None:
             return False
         outputs = functions.forward([x])

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import inspect
 import logging
 import re
@@ -33,6 +32,7 @@ from imp2tf.exceptions import TRACE_BOUNDARIES, Frame, ProgramRaise, StopRun, lo
 from imp2tf.growable import GrowableList, element_at, growable_length, pushed
 from imp2tf.guards import compile_guards, held_weakly
 from imp2tf.heap import Fetch, contents, guard_distinct, lift
+from imp2tf.inspection import has_state, may_inline, nodes_of
 from imp2tf.join import join
 from imp2tf.junctions import junctions_of, results_vary
 from imp2tf.options import Options
@@ -47,7 +47,7 @@ from imp2tf.taped import Taped
 from imp2tf.tf_compat import build_while, captures_of, in_eager_mode, is_stateful_op
 from imp2tf.values import Growable
 
-__all__ = ["WITHOUT_EFFECT", "AlwaysRaises", "Graph", "OperationFailed", "Rehearsal", "Run", "nodes_of", "refused_by_xla", "trace_call"]
+__all__ = ["WITHOUT_EFFECT", "AlwaysRaises", "Graph", "OperationFailed", "Rehearsal", "Run", "refused_by_xla", "trace_call"]
 
 
 class Run:
@@ -326,7 +326,8 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
     session = parts["session"]
     captures = captures_of(concrete)
     xla = bool(options.jit_compile)
-    taped = Taped(concrete, captures, parts["junctions"], functools.partial(_may_inline, concrete, xla))
+    taped = Taped(concrete, captures, parts["junctions"], lambda: not xla and may_inline(concrete),
+                  not xla and not has_state(session.graph))
     return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards, captures), run,
                  parts["calls_python"], session.python_calls, xla, session.callbacks, taped)
 
@@ -374,31 +375,6 @@ WITHOUT_EFFECT = frozenset({
     "Placeholder", "ReadVariableOp", "VarHandleOp", "Assert", "If", "While", "Case", "StatefulPartitionedCall", "ResourceGather",
     "EagerPyFunc",
 }) | RANDOM_OPS
-
-
-INLINE_NODES, INLINE_BYTES = 200, 1 << 16
-INLINE_STATEFUL = frozenset({
-    "Placeholder", "ReadVariableOp", "VarHandleOp", "If", "While", "Case", "StatefulPartitionedCall", "ResourceGather",
-})
-
-
-def _may_inline(concrete: Any, xla: bool) -> bool:
-    """Whether a graph is small, has no effects, and holds nothing that waits for another operation or another thread."""
-    if xla or len(concrete.graph.get_operations()) > INLINE_NODES or tf.config.list_logical_devices("GPU"):
-        return False
-    graph_def = concrete.graph.as_graph_def()
-    if graph_def.ByteSize() > INLINE_BYTES:
-        return False
-    nodes = nodes_of(concrete)
-    return len(nodes) <= INLINE_NODES and all(
-        node.op != "Assert" and (not is_stateful_op(node.op) or node.op in INLINE_STATEFUL)
-        for node in nodes)
-
-
-def nodes_of(concrete: Any) -> list[Any]:
-    """The definitions of all operations of a graph and of the functions it calls."""
-    graph_def = concrete.graph.as_graph_def()
-    return [*graph_def.node, *(node for function in graph_def.library.function for node in function.node_def)]
 
 
 def refused_by_xla(graph: Graph) -> str | None:

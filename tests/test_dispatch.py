@@ -13,19 +13,29 @@ import pytest
 import tensorflow as tf
 
 import imp2tf
-from imp2tf import tf_compat
+from imp2tf import tf_compat, trials
 
-WARM = 25  # calls after which a graph runs as it will for ever
+WARM = 40  # calls after which a graph runs as it will for ever
 
 
 @pytest.fixture(params=["inline", "apart", "public"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """How graphs are called: on the calling thread, on the runtime's threads, as TensorFlow documents it."""
-    monkeypatch.setattr(tf_compat, "INLINE_SECONDS", 1e9 if request.param == "inline" else 0.0)
-    monkeypatch.setattr(tf_compat.InlineTrial, "inlined", 0)
-    monkeypatch.setattr(tf_compat.DirectCall, "apart", lambda self: None)
+    prefer(monkeypatch, trials.INLINE if request.param == "inline" else trials.APART)
     monkeypatch.setattr(tf_compat, "PRIVATE_CALLS", request.param != "public")
     return str(request.param)
+
+
+def prefer(monkeypatch: pytest.MonkeyPatch, place: bool) -> None:
+    """Let trials find that graphs are faster there, and the optimised ones faster still."""
+    took = trials.Trial.took
+
+    def judged(self: Any, form: Any, seconds: float) -> None:
+        optimised, inline = form[0] == trials.OPTIMISED, form[1] == trials.INLINE
+        took(self, form, 1e-5 * (1 if inline == (place == trials.INLINE) else 2) * (0.5 if optimised else 1.0))
+
+    monkeypatch.setattr(trials.Trial, "took", judged)
+    monkeypatch.setattr(trials.Trial, "inlined", 0)
 
 
 def warm(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
@@ -91,22 +101,56 @@ def large(x):
 
 @pytest.mark.parametrize("function", [asserting, assigning, printing, drawing, hosting, large])
 def test_what_has_effects_waits_or_is_large_does_not_run_inline(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tf_compat, "INLINE_SECONDS", 1e9)
+    prefer(monkeypatch, trials.INLINE)
     assert not is_inline(warm(function, tf.constant(2.0)))
 
 
 def test_what_is_slower_inline_runs_apart_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    timed = tf_compat.DirectCall.timed
-
-    def slow(self: Any, *args: Any) -> Any:
-        outputs, inlined, seconds = timed(self, *args)
-        return outputs, inlined, 2e-4 if inlined else 1e-4
-
-    monkeypatch.setattr(tf_compat.DirectCall, "timed", slow)
+    prefer(monkeypatch, trials.APART)
     converted = warm(square, tf.constant(2.0))
-    assert not is_inline(converted)
-    assert converted._dispatcher.graphs[0].taped._unrecorded._trial is None
+    call = converted._dispatcher.graphs[0].taped._unrecorded
+    assert not call.inlined and call._trial.ended
     assert float(converted(tf.constant(3.0))) == 9.0
+
+
+def forms_of(seconds: Callable[[Any], float], may_inline: bool = True, may_switch: bool = True, calls: int = 60) -> list[Any]:
+    """The forms that a trial lets the calls of a function take, one after the other."""
+    trial, forms = trials.Trial(lambda: may_inline, may_switch), []
+    for _ in range(calls):
+        if not forms or forms[-1] != trial.form:
+            forms.append(trial.form)
+        if not trial.ended:
+            trial.took(trial.form, seconds(trial.form))
+    assert trial.ended
+    return forms
+
+
+def test_the_fastest_form_stays() -> None:
+    quick, inline = (trials.QUICK, trials.APART), (trials.QUICK, trials.INLINE)
+    optimised, best = (trials.OPTIMISED, trials.APART), (trials.OPTIMISED, trials.INLINE)
+    times = {quick: 4e-5, inline: 1e-5, best: 5e-6, optimised: 2e-5}
+    assert forms_of(times.__getitem__) == [quick, inline, best]
+    assert forms_of({**times, best: 1e-5}.__getitem__) == [quick, inline, best, inline]
+    assert forms_of({**times, inline: 5e-5}.__getitem__) == [quick, inline, optimised]
+    assert forms_of(times.__getitem__, may_inline=False) == [quick, optimised]
+    assert forms_of(times.__getitem__, may_switch=False) == [optimised, best]
+    assert forms_of(lambda form: 1.0, may_inline=True) == [quick, optimised, quick]
+
+
+def test_the_optimizer_is_tried_when_calls_have_taken_as_long_as_it_may() -> None:
+    trial = trials.Trial(lambda: False, True)
+    trial.took(trial.form, 10.0)
+    calls = 0
+    while trial.form[0] == trials.QUICK:
+        trial.took(trial.form, 0.1)
+        calls += 1
+    assert 0.1 * calls == pytest.approx(trials.OPTIMISER * 10.0 - 10.0, abs=1.0)
+
+
+@pytest.mark.parametrize("function", [drawing, lambda x: tf.cond(x > 0.0, lambda: tf.random.normal([]), lambda: x)])
+def test_graphs_with_a_state_of_their_own_have_one_instance(function: Any) -> None:
+    converted = warm(function, tf.constant(2.0))
+    assert converted._dispatcher.graphs[0].taped._unrecorded._trial.form == (trials.OPTIMISED, trials.APART)
 
 
 # ------------------------------------------------------------------------------------------------ tapes
