@@ -482,7 +482,7 @@ def test_threads_with_tapes_of_their_own(way: str) -> None:
     for one in threads:
         one.start()
     for one in threads:
-        one.join(60)
+        one.join(300)
     assert not wrong and not any(one.is_alive() for one in threads)
     assert converted.stats()["traces"] == 1
 
