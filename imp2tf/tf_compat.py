@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.python import pywrap_tfe as _runtime
 from tensorflow.python.eager import cancellation as _cancellation
@@ -97,8 +98,8 @@ def dtype_test(tensor: str, dtype: tf.DType) -> str:
 
 
 def eager_scalar(value: float, dtype: tf.DType) -> tf.Tensor:
-    """``tf.constant`` of a Python number in eager mode, without its checks."""
-    return EagerTensor(value, _context.context().device_name, dtype.as_datatype_enum)
+    """``tf.constant`` of a Python number in eager mode, without its checks; TensorFlow's cache would take -0.0 for 0.0."""
+    return EagerTensor(value or np.array(value), _context.context().device_name, dtype.as_datatype_enum)
 
 
 def is_symbolic_tensor(value: object) -> bool:
