@@ -11,7 +11,7 @@ from typing import Any
 
 import gast
 
-from imp2tf import containers
+from imp2tf import container_items
 from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import run_operation
 from imp2tf.attributes import delete_attribute
@@ -136,7 +136,7 @@ def delete_item(owner: Any, key: Any) -> None:
     if isinstance(owner, Union):
         over(owner, lambda one: delete_item(one, key))
     elif is_container(owner):
-        containers.delete_item(owner, key)
+        container_items.delete_item(owner, key)
     elif is_user_function(getattr(type(owner), "__delitem__", None)):
         call(type(owner).__delitem__, owner, key)
     elif hasattr(type(owner), "__delitem__"):

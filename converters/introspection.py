@@ -12,7 +12,8 @@ from imp2tf import attributes
 from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
-from imp2tf.containers import DictView, container_length
+from imp2tf.containers import container_length
+from imp2tf.dict_views import DictView
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.heap import is_container, is_user_function
 from imp2tf.tf_compat import is_symbolic_tensor

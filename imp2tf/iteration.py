@@ -13,7 +13,9 @@ import tensorflow as tf
 
 from imp2tf.alternatives import over, raise_error, truth
 from imp2tf.arithmetic import compare, run_operation
-from imp2tf.containers import DictView, container_length, get_item
+from imp2tf.container_items import get_item
+from imp2tf.containers import container_length
+from imp2tf.dict_views import DictView
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.heap import contents, is_container, view
 from imp2tf.places import Attribute

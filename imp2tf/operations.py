@@ -11,7 +11,9 @@ import tensorflow as tf
 from imp2tf.alternatives import over, truth, truth_number
 from imp2tf.arithmetic import BINARY, COMPARE, binary, compare, run_operation
 from imp2tf.calls import call
-from imp2tf.containers import ContainerMethod, DictView, any_equal, append, container_method, has_element, new, new_list, static
+from imp2tf.container_methods import ContainerMethod, container_method
+from imp2tf.containers import any_equal, append, has_element, new, new_list, static
+from imp2tf.dict_views import DictView
 from imp2tf.errors import Contents, ForeignCall, NeedsValue, fall_back
 from imp2tf.heap import contents, is_container, is_same_input, is_user_function, set_contents
 from imp2tf.region import select

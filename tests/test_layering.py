@@ -23,8 +23,9 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "what operators share",
         (
-            "alternatives", "arithmetic", "array_items", "attributes", "calls", "containers", "foreign", "generators", "iterables",
-            "iteration", "loops", "opaque", "operations", "picking", "refusals", "try_state", "user_iterators",
+            "alternatives", "arithmetic", "array_items", "attributes", "calls", "container_items", "container_methods", "containers",
+            "dict_views", "foreign", "generators", "iterables", "iteration", "loops", "opaque", "operations", "picking", "refusals",
+            "try_state", "user_iterators",
         ),
     ),
     ("features", ("converters", "converters.*")),
