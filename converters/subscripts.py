@@ -18,6 +18,7 @@ from imp2tf import attributes, container_items
 from imp2tf.alternatives import over
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call
+from imp2tf.containers import listed, tuple_of
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.heap import is_container, is_user_function
 from imp2tf.namespace import operator, rt
@@ -70,6 +71,10 @@ def get_item(owner: Any, key: Any) -> Any:
         return call(method, owner, key)
     if is_container(owner) or (isinstance(owner, tuple) and not isinstance(owner, tf.TensorShape)):
         return container_items.get_item(owner, key)
+    held = listed(owner)
+    if held is not None:
+        item = container_items.get_item(held, key, "tuple")
+        return tuple_of(item) if isinstance(key, slice) else item
     if isinstance(owner, (tf.Tensor, tf.Variable, tf.RaggedTensor)):
         return run_operation(python.getitem, owner, tensor_key(key))
     if isinstance(owner, Deferred) or is_runtime(key):

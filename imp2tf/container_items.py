@@ -7,34 +7,31 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.alternatives import over, raise_error, truth
-from imp2tf.arithmetic import as_number, compare, run_operation
-from imp2tf.containers import by_alternative, copied, new, static
+from imp2tf.arithmetic import compare, run_operation
+from imp2tf.containers import by_alternative, grow, holding, new, new_list, tuple_of
 from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import NeedsValue, fall_back
-from imp2tf.growable import element_at, growable_length, replaced
+from imp2tf.growable_items import checked_position, deleted, item_of, set_at, spliced
 from imp2tf.heap import contents, is_container, set_contents
-from imp2tf.join import join
 from imp2tf.picking import item_at
-from imp2tf.region import select, stop_if
+from imp2tf.region import select
 from imp2tf.session import current
-from imp2tf.specs import Constant
-from imp2tf.values import Deferred, Growable, PyNumber, Union, is_runtime
+from imp2tf.values import Growable, PyNumber, Union, is_runtime
 
-__all__ = ["delete_item", "dict_item_at", "get_item", "set_item"]
+__all__ = ["delete_item", "dict_item_at", "get_item", "set_item", "with_item", "without"]
 
 
-def get_item(container: Any, key: Any) -> Any:
-    """``container[key]`` for a list, tuple, deque or dict."""
+def get_item(container: Any, key: Any, kind: str | None = None) -> Any:
+    """``container[key]`` for a list, tuple, deque or dict; `kind` is what errors call it."""
     if isinstance(container, dict):
         return _dict_item(container, key)
     found = contents(container) if is_container(container) else container
     if isinstance(found, Union):
-        return over(found, lambda one: get_item(tuple(one), key))
-    if isinstance(found, Growable):
-        return _growable_item(found, key)
+        return over(found, lambda one: get_item(holding(container, one), key))
     if isinstance(key, slice):
-        items = run_operation(lambda: found[_static_slice(key)])
-        return new(items) if isinstance(container, list) else items
+        return _slice(container, found, key)
+    if isinstance(found, Growable):
+        return item_of(found, key, kind or _kind(container))
     if is_runtime(key):
         return _item_at(list(found), key, f"{_kind(container)} index out of range")
     return run_operation(lambda: found[key])
@@ -44,37 +41,25 @@ def _kind(container: Any) -> str:
     return "tuple" if isinstance(container, tuple) else type(container).__name__
 
 
-def _static_slice(key: slice) -> slice:
-    if any(is_runtime(part) for part in (key.start, key.stop, key.step)):
-        fall_back(NeedsValue, "a slice with run-time bounds of a Python sequence")
-    return key
+def _slice(container: Any, found: Any, key: slice) -> Any:
+    if isinstance(container, collections.deque):
+        return run_operation(lambda: collections.deque()[key])
+    if isinstance(found, Growable):
+        return new_list(item_of(found, key))
+    if not _is_at_run_time(key):
+        items = run_operation(lambda: found[key])
+        return new(items) if isinstance(container, list) else items
+    made = new_list(item_of(grow(list(found)), key))
+    return made if isinstance(container, list) else tuple_of(made)
 
 
-def _position(key: Any, count: Any) -> tf.Tensor:
-    """A run-time index as int64, counted from the front."""
-    index = as_number(key, "int") if isinstance(key, PyNumber) else tf.cast(key, tf.int64)
-    return tf.where(index < 0, index + count, index)
-
-
-def _checked_position(key: Any, count: Any, message: str) -> tf.Tensor:
-    position = _position(key, count)
-    stop_if(tf.logical_or(position >= count, position < 0), IndexError(message))
-    return position
+def _is_at_run_time(key: Any) -> bool:
+    return any(map(is_runtime, (key.start, key.stop, key.step))) if isinstance(key, slice) else is_runtime(key)
 
 
 def _item_at(items: list[Any], key: Any, message: str) -> Any:
-    if isinstance(key, Deferred):
-        fall_back(NeedsValue, "an index that is known after the run")
-    position = _checked_position(key, len(items), message)
+    position = checked_position(key, len(items), message)
     return item_at(items, position) if items else raise_error(IndexError(message))
-
-
-def _growable_item(found: Growable, key: Any) -> Any:
-    if isinstance(key, slice):
-        fall_back(ContentsError, "a slice of a list of run-time length")
-    count = tf.cast(growable_length(found), tf.int64)
-    position = _checked_position(key, count, "list index out of range")
-    return element_at(found, tf.cast(position, tf.int32))
 
 
 def _dict_item(container: Any, key: Any) -> Any:
@@ -117,19 +102,37 @@ def set_item(container: Any, key: Any, value: Any) -> None:
     found = contents(container)
     if isinstance(found, Union):
         by_alternative(container, found, lambda: set_item(container, key, value))
-    elif isinstance(found, Growable):
-        set_contents(container, _growable_set(found, key, value))
     elif isinstance(found, dict):
         _dict_set(container, found, key, value)
+    elif isinstance(key, slice):
+        _set_slice(container, found, key, value)
+    elif isinstance(found, Growable):
+        set_contents(container, set_at(found, key, value, _out_of_range(container, "assignment ")))
     elif is_runtime(key):
         _set_item_at(container, list(found), key, value)
     else:
         items = list(found)
-        if isinstance(key, slice):
-            value = list(static(value, "a slice assignment")) if is_container(value) else list(value)
-            key = _static_slice(key)
-        run_operation(items.__setitem__, key, value) if isinstance(key, slice) else _put(items, key, value)
+        _put(items, key, value)
         set_contents(container, items)
+
+
+def _out_of_range(container: Any, action: str) -> str:
+    return "deque index out of range" if isinstance(container, collections.deque) else f"list {action}index out of range"
+
+
+def _set_slice(container: Any, found: Any, key: slice, value: Any) -> None:
+    if isinstance(container, collections.deque):
+        run_operation(collections.deque().__setitem__, key, ())
+    more = contents(current().run.call(list, value))
+    if isinstance(more, Union):
+        fall_back(ContentsError, "a slice is assigned a list of unknown contents")
+    if isinstance(found, Growable) or isinstance(more, Growable) or _is_at_run_time(key):
+        held, added = (one if isinstance(one, Growable) else grow(list(one)) for one in (found, more))
+        set_contents(container, spliced(held, key, added))
+        return
+    items = list(found)
+    run_operation(items.__setitem__, key, more)
+    set_contents(container, items)
 
 
 def _put(items: list[Any], key: Any, value: Any) -> None:
@@ -149,7 +152,7 @@ def _dict_set(container: Any, found: dict[Any, Any], key: Any, value: Any) -> No
 
 
 def _set_item_at(container: Any, items: list[Any], key: Any, value: Any) -> None:
-    position = _checked_position(key, len(items), "list assignment index out of range")
+    position = checked_position(key, len(items), _out_of_range(container, "assignment "))
     changed = [
         select(tf.equal(position, index), lambda: value, lambda item=item: item)  # type: ignore[misc]
         for index, item in enumerate(items)
@@ -157,16 +160,26 @@ def _set_item_at(container: Any, items: list[Any], key: Any, value: Any) -> None
     set_contents(container, changed)
 
 
-def _growable_set(found: Growable, key: Any, value: Any) -> Growable:
-    if isinstance(key, slice):
-        fall_back(ContentsError, "a slice of a list of run-time length is assigned")
-    count = tf.cast(growable_length(found), tf.int64)
-    position = tf.cast(_checked_position(key, count, "list assignment index out of range"), tf.int32)
-    frozen = copied(value)
-    if join(found.element, Constant(frozen)) != found.element:
-        # the gradient of a replaced element has the shape of the new one
-        fall_back(ContentsError, "an element of a list of run-time length is replaced by one of another kind or shape")
-    return replaced(found, position, found.element.pack(frozen))
+def without(items: list[Any], position: tf.Tensor) -> list[Any]:
+    """The items without one, at a position that only the run knows."""
+    return [_either(position <= place, items[place + 1], items[place]) for place in range(len(items) - 1)]
+
+
+def with_item(items: list[Any], position: tf.Tensor, value: Any) -> list[Any]:
+    """The items with one more, at a position that only the run knows."""
+    made = []
+    for place in range(len(items) + 1):
+        item = value
+        if place > 0:
+            item = _either(position < place, items[place - 1], item)
+        if place < len(items):
+            item = _either(position > place, items[place], item)
+        made.append(item)
+    return made
+
+
+def _either(flag: tf.Tensor, a: Any, b: Any) -> Any:
+    return select(flag, lambda: a, lambda: b)
 
 
 def delete_item(container: Any, key: Any) -> None:
@@ -175,11 +188,19 @@ def delete_item(container: Any, key: Any) -> None:
     if isinstance(found, Union):
         by_alternative(container, found, lambda: delete_item(container, key))
         return
-    if isinstance(found, Growable) or is_runtime(key):
-        fall_back(ContentsError, "del of an element that only the run knows")
+    if isinstance(found, dict) and is_runtime(key):
+        fall_back(NeedsValue, "an entry of a dict is deleted under a key that only the run knows")
+    if isinstance(found, list) and isinstance(key, slice) and _is_at_run_time(key):
+        found = grow(found)
+    if isinstance(found, Growable):
+        set_contents(container, deleted(found, key, _out_of_range(container, "assignment ")))
+        return
+    if isinstance(found, list) and is_runtime(key):
+        set_contents(container, without(found, checked_position(key, len(found), _out_of_range(container, "assignment "))))
+        return
     items = found.copy()
     try:
-        del items[_static_slice(key) if isinstance(key, slice) else key]
+        del items[key]
     except (KeyError, IndexError, TypeError) as error:
         raise_error(error)
     set_contents(container, items)

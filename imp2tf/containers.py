@@ -5,26 +5,31 @@ branches and loops carry like a local variable. A list whose elements differ in 
 """
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.alternatives import over, truth
-from imp2tf.arithmetic import compare, run_operation
+from imp2tf.alternatives import over
+from imp2tf.arithmetic import run_operation
 from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import fall_back
-from imp2tf.growable import GrowableList, empty_growable, growable_length, pushed
+from imp2tf.growable import empty_growable, growable_length, joined, pushed, widened
 from imp2tf.heap import contents, is_container, is_unread, length, set_contents
 from imp2tf.join import describe, join, join_all
 from imp2tf.places import Contents, Tail
 from imp2tf.region import select
+from imp2tf.searches import is_equal, place_of
 from imp2tf.session import NOT_STORED, current
-from imp2tf.snapshots import freeze, seal
-from imp2tf.values import Growable, PyNumber, Union, is_runtime
+from imp2tf.snapshots import freeze, has_sealed, seal
+from imp2tf.specs import Spec, holds_objects
+from imp2tf.values import Deferred, Growable, PyNumber, Union, is_runtime
 
 __all__ = [
-    "any_equal", "append", "by_alternative", "container_length", "copied", "grow", "has_element", "new", "new_list", "static",
+    "any_equal", "append", "by_alternative", "concatenated", "container_length", "copied", "covering", "grow", "grown", "has_element",
+    "holding", "listed",
+    "new", "new_list", "note_shared", "static", "tuple_of",
 ]
 
 
@@ -33,13 +38,40 @@ def new(container: Any) -> Any:
     return current().born(container)
 
 
+def note_shared(elements: Any, level: int = 1) -> None:
+    """Elements of a list of run-time length stand in another list too from now on (1), or in the same once more (2)."""
+    if isinstance(elements, Growable) and holds_objects(elements.element):
+        session = current()
+        session.shared_elements = max(session.shared_elements, level)
+
+
 def new_list(elements: Any) -> list[Any]:
     """A new list with these elements, which may be of run-time length."""
     if isinstance(elements, Growable):
+        note_shared(elements)
         made: list[Any] = new([])
         set_contents(made, elements)
         return made
     return new(list(elements))
+
+
+def tuple_of(made: list[Any]) -> Any:
+    """``tuple(made)`` of a list that nobody else knows: a tuple, made after the run if only the run knows its length."""
+    found = contents(made)
+    return Deferred(tuple, (made,)) if isinstance(found, (Growable, Union)) else tuple(found)
+
+
+def listed(value: Any) -> Any:
+    """The list behind a tuple of run-time length, None for anything else."""
+    return value.args[0] if isinstance(value, Deferred) and value.function is tuple and isinstance(value.args[0], list) else None
+
+
+def holding(like: Any, elements: Any) -> Any:
+    """A new list, or deque as `like` is one, with these elements."""
+    note_shared(elements)
+    made = new(collections.deque(maxlen=like.maxlen) if isinstance(like, collections.deque) else [])
+    set_contents(made, elements)
+    return made
 
 
 def static(container: Any, action: str) -> Any:
@@ -86,7 +118,7 @@ def has_element(container: Any, value: Any) -> Any:
     if isinstance(found, Union):
         return over(found, lambda one: has_element(one, value))
     if isinstance(found, Growable):
-        return fall_back(ContentsError, "`in` on a list of run-time length")
+        return PyNumber("bool", place_of(found, value) < growable_length(found))
     if isinstance(found, (dict, set)) and not is_runtime(value):
         return run_operation(lambda: value in found)
     return any_equal(list(found), value)
@@ -97,7 +129,7 @@ def any_equal(items: list[Any], value: Any) -> Any:
     if not items:
         return False
     first, rest = items[0], items[1:]
-    equal = True if first is value else truth(compare("==", value, first))
+    equal = is_equal(first, value)
     if isinstance(equal, bool):
         return True if equal else any_equal(rest, value)
     others = select(equal, lambda: True, lambda: any_equal(rest, value))
@@ -115,21 +147,34 @@ def append(owner: list[Any], value: Any) -> None:
     if isinstance(found, Union):
         by_alternative(owner, found, lambda: append(owner, value))
         return
-    session.write(place, _grown(found, value) if isinstance(found, Growable) else [*found, value])
+    session.write(place, grown(found, value) if isinstance(found, Growable) else [*found, value])
 
 
-def _grown(found: Growable, value: Any) -> Growable:
+def grown(found: Growable, value: Any) -> Growable:
     """`found` with one element more, of any kind."""
     frozen = copied(value)
-    element = join(found.element, describe(frozen))
-    if element != found.element:
-        found = Growable(GrowableList(element).pack(found), element)
-    return pushed(found, element.pack(frozen))
+    found = covering(found, describe(frozen))
+    return pushed(found, found.element.pack(frozen))
+
+
+def covering(found: Growable, other: Spec) -> Growable:
+    """`found`, with an element spec that covers also other values."""
+    element = join(found.element, other)
+    return found if element == found.element else widened(found, element)
+
+
+def concatenated(first: Growable, second: Growable) -> Growable:
+    """The elements of one list, then those of another."""
+    note_shared(second, level=2)
+    return joined(covering(first, second.element), second)
 
 
 def copied(value: Any) -> Any:
     """A value frozen by its elements, to be put in a list of run-time length; its objects may not be changed any more."""
-    frozen = freeze(value, current().depth)
+    session = current()
+    frozen = freeze(value, session.depth)
+    if has_sealed(frozen):
+        session.shared_elements = 2
     seal(frozen)
     return frozen
 

@@ -5,7 +5,7 @@ Containers and objects born inside a region are described by their elements; tho
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import tensorflow as tf
@@ -15,7 +15,7 @@ from imp2tf.purity import has_plain_new
 from imp2tf.session import current
 from imp2tf.values import LOST, Deferred, Growable, PyNumber, Union
 
-__all__ = ["Snapshot", "freeze", "is_record", "seal", "shares_objects"]
+__all__ = ["Snapshot", "freeze", "has_sealed", "is_record", "seal", "shares_objects"]
 
 MAX_DEPTH = 8
 
@@ -98,17 +98,26 @@ def _cells_are_older(function: types.FunctionType, depth: int) -> bool:
 
 def seal(frozen: Any) -> None:
     """What stands in a list of run-time length is a copy from now on: its objects may not be changed."""
+    sealed = current().sealed
+    for snapshot in _objects(frozen):
+        sealed.add(id(snapshot.value))
+
+
+def has_sealed(frozen: Any) -> bool:
+    """Whether a value is, or holds, an object that stands in a list of run-time length."""
+    return any(id(snapshot.value) in current().sealed for snapshot in _objects(frozen))
+
+
+def _objects(frozen: Any) -> Iterator[Snapshot]:
+    """The objects of the region in a frozen value."""
     if isinstance(frozen, Snapshot) and frozen.inner:
-        current().sealed.add(id(frozen.value))
+        yield frozen
         elements = frozen.elements
         for item in elements.values() if isinstance(elements, dict) else elements if isinstance(elements, list) else ():
-            seal(item)
-    elif isinstance(frozen, tuple):
-        for item in frozen:
-            seal(item)
-    elif isinstance(frozen, Union):
-        for item in frozen.alternatives:
-            seal(item)
+            yield from _objects(item)
+    elif isinstance(frozen, (tuple, Union)):
+        for item in frozen if isinstance(frozen, tuple) else frozen.alternatives:
+            yield from _objects(item)
 
 
 def shares_objects(frozen: Iterable[Any]) -> bool:

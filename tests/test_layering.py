@@ -24,8 +24,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "what operators share",
         (
             "alternatives", "arithmetic", "array_items", "attributes", "calls", "container_items", "container_methods", "containers",
-            "dict_views", "foreign", "generators", "iterables", "iteration", "loops", "opaque", "operations", "picking", "refusals",
-            "try_state", "user_iterators",
+            "dict_views", "foreign", "generators", "growable_items", "iterables", "iteration", "loops", "opaque", "operations", "picking",
+            "refusals", "searches", "try_state", "user_iterators",
         ),
     ),
     ("features", ("converters", "converters.*")),
