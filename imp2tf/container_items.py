@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import collections
+import operator
 from typing import Any
 
 import tensorflow as tf
@@ -43,7 +44,7 @@ def _kind(container: Any) -> str:
 
 def _slice(container: Any, found: Any, key: slice) -> Any:
     if isinstance(container, collections.deque):
-        return run_operation(lambda: collections.deque()[key])
+        return run_operation(operator.getitem, collections.deque(), key)
     if isinstance(found, Growable):
         return new_list(item_of(found, key))
     if not _is_at_run_time(key):

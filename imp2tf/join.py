@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from imp2tf.growable import GrowableList
 from imp2tf.session import current
-from imp2tf.snapshots import Snapshot, freeze, is_record
+from imp2tf.snapshots import Alias, Snapshot, freeze, is_record
 from imp2tf.specs import (
     BOTTOM,
     Composite,
@@ -27,6 +27,7 @@ from imp2tf.specs import (
     Number,
     OneOf,
     Record,
+    SameAs,
     Spec,
     same_constant,
 )
@@ -58,6 +59,8 @@ def describe(value: Any) -> Spec:
         return _one_of([settled(Constant(one)) for one in value.alternatives])
     if isinstance(value, Growable):
         return GrowableList(value.element, shifted=value.shifted)
+    if isinstance(value, Alias):
+        return SameAs(value.path)
     if isinstance(value, Deferred):
         parts = [settled(Constant(part)) for part in (*value.args, *value.kwargs.values())]
         return DeferredSpec(value.function, tuple(value.kwargs), parts)
@@ -110,7 +113,7 @@ def settled(spec: Spec) -> Spec:
     value = spec.value
     if isinstance(value, Snapshot):
         return describe(value) if value.inner else spec
-    if isinstance(value, (tf.Tensor, PyNumber, Union, Growable, Deferred, tuple, tf.__internal__.CompositeTensor)):
+    if isinstance(value, (tf.Tensor, PyNumber, Union, Growable, Deferred, Alias, tuple, tf.__internal__.CompositeTensor)):
         return describe(value)
     return spec
 
@@ -124,6 +127,8 @@ def without_stale(spec: Spec) -> Spec:
     if isinstance(spec, OneOf):
         kept = [part for part in map(without_stale, spec.parts) if not is_bottom(part)]
         return _one_of(kept) if kept else BOTTOM
+    if isinstance(spec, SameAs):
+        return BOTTOM if current().is_born(getattr(spec.path[0], "owner", None)) else spec
     if isinstance(spec, GrowableList):
         return spec.with_element(without_stale(spec.element))
     parts = getattr(spec, "parts", None)

@@ -21,10 +21,12 @@ from imp2tf.session import Session, resumed
 from imp2tf.snapshots import is_record
 from imp2tf.sources import Source
 from imp2tf.specs import Dense, Number, holds_objects, may_be_lost
-from imp2tf.tf_compat import is_symbolic_tensor
+from imp2tf.tf_compat import is_symbolic_tensor, tape_may_record
 from imp2tf.values import DEAD, LOST, NUMBER_TYPES, UNBOUND, Deferred, Facts, Growable, PyNumber, Sentinel, StandIn, Union, is_runtime
 
 __all__ = ["Build", "Recipe", "Recorder"]
+
+FEW = 8
 
 
 class Build:
@@ -217,7 +219,7 @@ class Recorder:
         stacked = self._index(stacked_column(found, 0))
         if isinstance(element, Number):
             return lambda build: build.tensors[stacked].numpy().tolist()
-        return lambda build: tf.unstack(build.tensors[stacked]) if build.tensors[stacked].shape[0] else []
+        return lambda build: _rows(build.tensors[stacked])
 
     def _fields(self, value: Any) -> Recipe:
         parts = {name: self._add(field) for name, field in value.__dict__.items()}
@@ -299,6 +301,14 @@ class Recorder:
             return build.made[key]
 
         return once
+
+
+def _rows(stacked: tf.Tensor) -> list[tf.Tensor]:
+    """The elements of a list; few that no tape follows are made of what NumPy sees, which is faster than an operation."""
+    count = stacked.shape[0]
+    if count > FEW or tape_may_record():
+        return list(tf.unstack(stacked))
+    return [tf.convert_to_tensor(row, stacked.dtype) for row in stacked.numpy()]
 
 
 def _holds_runtime(container: Any) -> bool:

@@ -15,12 +15,12 @@ import tensorflow as tf
 from imp2tf.arrays import TracedArray
 from imp2tf.errors import SeveralKinds, fall_back
 from imp2tf.session import current
-from imp2tf.snapshots import Snapshot, freeze
+from imp2tf.snapshots import Alias, Snapshot, freeze
 from imp2tf.values import DEAD, LOST, NUMBER_DTYPES, NUMBER_TYPES, Deferred, Facts, PyNumber, Union
 
 __all__ = [
     "BOTTOM", "SCALAR", "Component", "Composite", "ConstSet", "Constant", "DeferredSpec", "Dense", "Items", "Mapping", "Number",
-    "OneOf", "Record", "Spec", "Tensors", "empty_tensor_list", "holds_objects", "list_family", "may_be_lost", "same_constant",
+    "OneOf", "Record", "SameAs", "Spec", "Tensors", "empty_tensor_list", "holds_objects", "list_family", "may_be_lost", "same_constant",
 ]
 
 Component = tuple[tf.DType, tf.TensorShape]
@@ -298,7 +298,8 @@ class Items(_Parts):
         return [part.unpack(tensors) for part in self.parts]
 
     def head(self) -> tuple[Hashable, ...]:
-        return "items", type(self.like), getattr(self.like, "maxlen", None)
+        cls: type = type(self.like)
+        return "items", cls, getattr(self.like, "maxlen", None)
 
     def family(self) -> Hashable:
         return ("items", type(self.like), len(self.parts)) if isinstance(self.like, tuple) else list_family(self.like)
@@ -330,6 +331,19 @@ class Mapping(_Parts):
 
     def family(self) -> Hashable:
         return "mapping", type(self.like), self.keys
+
+
+class SameAs(Spec):
+    """The object that stands at another place of what a region leaves: no tensor."""
+
+    def __init__(self, path: Any) -> None:
+        self.path = path
+
+    def unpack(self, tensors: Tensors) -> Any:
+        return Alias(self.path)
+
+    def key(self) -> Hashable:
+        return "same as", self.path
 
 
 class ConstSet(Spec):

@@ -18,7 +18,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("source", "source_file", "mangling", "quote", "analysis", "analysis.*", "inversion", "rewrite", "targets", "conversion"),
     ),
     ("values and the heap", ("values", "places", "sources", "session", "heap", "arrays")),
-    ("the lattice", ("snapshots", "specs", "growable", "join")),
+    ("the lattice", ("snapshots", "specs", "growable", "join", "sharing")),
     ("regions of the graph", ("plan", "effects", "exceptions", "random_ops", "connectivity", "junctions", "region", "exits")),
     (
         "what operators share",
