@@ -18,7 +18,7 @@ import tensorflow as tf
 from imp2tf import conversion, foreign
 from imp2tf.alternatives import over
 from imp2tf.arithmetic import run_operation
-from imp2tf.containers import ContainerMethod, container_method
+from imp2tf.container_methods import ContainerMethod, container_method
 from imp2tf.disabled import is_disabled
 from imp2tf.errors import ForeignCall, NeedsValue, SeveralKinds, UnsupportedSyntax, fall_back
 from imp2tf.heap import is_drop_in, is_user_function

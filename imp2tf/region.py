@@ -15,7 +15,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.effects import has_effects_so_far, order_effects, stop_run
-from imp2tf.errors import GraphRefused, NoFixpoint, RaisesUnderTry, SeveralKinds, TraceFailed, fall_back
+from imp2tf.errors import GraphRefused, NoFixpoint, RaisesUnderTry, TraceFailed, fall_back
 from imp2tf.exceptions import ProgramRaise, Retry, rebuilder, user_frames
 from imp2tf.heap import contents, contents_without_tail, old_value, with_tail
 from imp2tf.join import describe, join, without_stale
@@ -23,7 +23,8 @@ from imp2tf.junctions import BranchFlags, note_junction
 from imp2tf.places import Contents, Place, Tail
 from imp2tf.random_ops import draw_eagerly, readable
 from imp2tf.session import Log, Session, current
-from imp2tf.snapshots import Snapshot, freeze, frozen_elements, shares_objects
+from imp2tf.sharing import patched, with_aliases
+from imp2tf.snapshots import Snapshot, freeze, frozen_elements
 from imp2tf.specs import SCALAR, Constant, Spec
 from imp2tf.tf_compat import AutomaticControlDependencies, branch_graph, build_cond, build_while
 from imp2tf.values import DEAD, Deferred, PyNumber, Union
@@ -122,14 +123,10 @@ def _trace_path(session: Session, block: Callable[[], Any], state: State) -> _Pa
             emit_raise(session, raised)
             return _Path([DEAD] * len(state.get()), {}, dead=True)
         depth = session.depth
-        path = _Path([freeze(value, depth) for value in state.get()], _outliving(session, log, depth), dead=False)
-        _refuse_shared([*path.values, *path.writes.values()])
-        return path
-
-
-def _refuse_shared(frozen: list[Any]) -> None:
-    if shares_objects(frozen):
-        fall_back(SeveralKinds, "an object made in a branch or loop has two names after it")
+        values, writes = [freeze(value, depth) for value in state.get()], _outliving(session, log, depth)
+        slots = [*range(len(values)), *writes]
+        marked = with_aliases(slots, [*values, *writes.values()])
+        return _Path(marked[: len(values)], dict(zip(writes, marked[len(values):], strict=True)), dead=False)
 
 
 def _outliving(session: Session, log: Log, depth: int) -> dict[Place, Any]:
@@ -247,9 +244,10 @@ def _arrive(session: Session, state: State, places: list[Place], specs: list[Spe
     count = len(specs) - len(places)
     values = tuple(spec.unpack(tensors) for spec in specs[:count])
     contents = [_unpacked(place, spec, tensors) for place, spec in zip(places, specs[count:], strict=True)]
-    for place, value in zip(places, contents, strict=True):
+    found = patched([*range(count), *places], specs, [*values, *contents])
+    for place, value in zip(places, found[count:], strict=True):
         session.write(place, value)
-    state.set(values)
+    state.set(tuple(found[:count]))
 
 
 def _unpacked(place: Place, spec: Spec, tensors: Iterator[tf.Tensor]) -> Any:
@@ -350,7 +348,8 @@ def _first_layout(session: Session, site: Hashable, entry: list[Any]) -> _Layout
     memo: _Layout | None = session.loop_memo.get(site)
     if memo is None or len(memo.locals) != len(entry):
         return _Layout([_first_guess(value) for value in entry], [], [])
-    places = [place for place in memo.places if session.birth_depth(place.owner) <= session.depth]
+    places = [place for place in memo.places
+              if session.birth_depth(place.owner) <= session.depth and id(place.owner) not in session.sealed]
     specs = {place: without_stale(spec) for place, spec in zip(memo.places, memo.place_specs, strict=True)}
     return _Layout(
         [join(Constant(value), without_stale(spec)) for value, spec in zip(entry, memo.locals, strict=True)], places,
@@ -397,7 +396,10 @@ def _turn(session: Session, step: Callable[[], tf.Tensor], state: State, layout:
     written = [DEAD if dead else _frozen_place(place, depth) for place in layout.places]
     known = set(layout.places)
     fresh = {} if dead else {place: _frozen_place(place, depth) for place in list(log) if place not in known and session.outlives(place)}
-    _refuse_shared([*values, *written, *fresh.values()])
+    marked = with_aliases([*range(len(values)), *layout.places, *fresh], [*values, *written, *fresh.values()])
+    count = len(values), len(values) + len(written)
+    values, written = marked[: count[0]], marked[count[0]: count[1]]
+    fresh = dict(zip(fresh, marked[count[1]:], strict=True))
     wider = [join(spec, Constant(value)) for spec, value in zip(layout.specs, [*values, *written], strict=True)]
     if fresh or wider != layout.specs:
         raise _Widen(_widened(session, layout, wider, fresh, log))

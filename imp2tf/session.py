@@ -139,6 +139,7 @@ class Session:
         self.references: list[tuple[Any, Source]] = []
         self.births: dict[int, int] = {}
         self.sealed: set[int] = set()
+        self.shared_elements = 0  # 1: an object may stand in two lists of run-time length; 2: also twice in one list
         self.kept: list[Any] = []  # what is known by its id must not go before the trace has ended
         self.callbacks: list[Any] = []  # TensorFlow holds functions that graphs call only weakly
         self.loop_memo: dict[Hashable, Any] = {}

@@ -18,13 +18,14 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("source", "source_file", "mangling", "quote", "analysis", "analysis.*", "inversion", "rewrite", "targets", "conversion"),
     ),
     ("values and the heap", ("values", "places", "sources", "session", "heap", "arrays")),
-    ("the lattice", ("snapshots", "specs", "growable", "join")),
+    ("the lattice", ("snapshots", "specs", "growable", "join", "sharing")),
     ("regions of the graph", ("plan", "effects", "exceptions", "random_ops", "connectivity", "junctions", "region", "exits")),
     (
         "what operators share",
         (
-            "alternatives", "arithmetic", "array_items", "attributes", "calls", "containers", "foreign", "generators", "iterables",
-            "iteration", "loops", "opaque", "operations", "picking", "refusals", "try_state", "user_iterators",
+            "alternatives", "arithmetic", "array_items", "attributes", "calls", "container_items", "container_methods", "containers",
+            "dict_views", "foreign", "generators", "growable_items", "iterables", "iteration", "loops", "opaque", "operations", "picking",
+            "refusals", "searches", "try_state", "user_iterators",
         ),
     ),
     ("features", ("converters", "converters.*")),
