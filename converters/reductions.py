@@ -22,7 +22,8 @@ from imp2tf.iteration import (
     drained,
 )
 from imp2tf.operations import binary_operation, compare_operation, truth_of
-from imp2tf.region import NO_STATE, Box, select
+from imp2tf.region import select
+from imp2tf.states import NO_STATE, Box
 from imp2tf.values import SKIP, PyNumber
 
 MISSING = object()

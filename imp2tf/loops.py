@@ -11,7 +11,9 @@ from imp2tf.alternatives import over, truth
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.exits import CONTINUE, NONE, clear, end_of_loop, exit_code, none_under_way
 from imp2tf.iteration import Cursor, StaticCursor
-from imp2tf.region import State, cond, loop, select
+from imp2tf.looping import loop
+from imp2tf.region import cond, select
+from imp2tf.states import State
 from imp2tf.values import SKIP, PyNumber, Union
 
 __all__ = ["LoopParts", "finish_loop", "run_for", "run_loop", "visit_item"]
