@@ -13,8 +13,10 @@ import tensorflow as tf
 from imp2tf.alternatives import over
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import replace_call
-from imp2tf.connectivity import connected_sources
+from imp2tf.connectivity import connections_around, enclosing
 from imp2tf.foreign import adopted, lowered
+from imp2tf.junctions import decided, junctions_of
+from imp2tf.session import current
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import Union
 
@@ -37,9 +39,20 @@ def _gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients
     whole = tf.nest.flatten(sources)
     if tf.UnconnectedGradients(unconnected) is not NONE or not targets or not all(map(_is_dense, whole)):
         return found
-    connected = connected_sources(targets, whole)
-    gradients = [one if joined else None for one, joined in zip(tf.nest.flatten(found), connected, strict=True)]
+    reached = connections_around(targets, whole)
+    if reached is None:
+        return found
+    session = current()
+    mask = decided(reached, len(whole), [junctions_of(session, graph) for graph in enclosing(targets)])
+    gradients = [_present(one, mask, bit) for bit, one in enumerate(tf.nest.flatten(found))]
     return tf.nest.pack_sequence_as(sources, gradients)
+
+
+def _present(gradient: Any, mask: int | tf.Tensor, bit: int) -> Any:
+    """A gradient, or None if the source of this number is not in the mask."""
+    if gradient is None or isinstance(mask, int):
+        return gradient if gradient is None or mask >> bit & 1 else None
+    return Union(tf.cast(mask[bit], tf.int32), [None, gradient])
 
 
 def _is_dense(source: Any) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf import conversion, foreign
-from imp2tf.alternatives import over
+from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import run_operation
 from imp2tf.container_methods import ContainerMethod, container_method
 from imp2tf.disabled import is_disabled
@@ -78,6 +78,8 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
         return foreign.call_deferred(function, args, kwargs)
     if isinstance(function, Sentinel):
         fall_back(SeveralKinds, f"a call of {function!r}")
+    if not callable(function):
+        raise_error(TypeError(f"{type(function).__name__!r} object is not callable"))
     replacement = replacement_of(function)
     if replacement is not None:
         return replacement(*args, **kwargs)

@@ -136,6 +136,7 @@ class Session:
         self.guarded: set[tuple[Source, str]] = set()
         self.sources: dict[int, Source] = {}
         self.origins: dict[int, Source] = {}
+        self.fetches: dict[tuple[Source, int], Any] = {}
         self.references: list[tuple[Any, Source]] = []
         self.births: dict[int, int] = {}
         self.sealed: set[int] = set()

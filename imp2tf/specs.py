@@ -473,7 +473,8 @@ class OneOf(_Parts):
         for i, part in enumerate(self.parts):
             if not isinstance(part, Constant) and part.family() == family:
                 return i
-        return fall_back(SeveralKinds, f"no alternative of {self} holds {value!r}")
+        expected = " or ".join(dict.fromkeys(map(kind_of_spec, self.parts)))
+        return fall_back(SeveralKinds, f"{kind_of_value(value)} stands where other paths have {expected}")
 
     family_of: Callable[[Any], Hashable]  # set by imp2tf.join, which knows all kinds
 
@@ -504,6 +505,32 @@ def holds_objects(spec: Spec) -> bool:
     if isinstance(spec, (Mapping, Record, ConstSet)) or (isinstance(spec, Items) and not isinstance(spec.like, tuple)):
         return True
     return not isinstance(spec, DeferredSpec) and (hasattr(spec, "element") or any(map(holds_objects, getattr(spec, "parts", ()))))
+
+
+def kind_of_spec(spec: Spec) -> str:
+    """What values a spec is for, in a few words for a person."""
+    if isinstance(spec, Constant):
+        return kind_of_value(spec.value)
+    if isinstance(spec, Dense):
+        return f"a {spec.dtype.name} tensor"
+    if isinstance(spec, Number):
+        return f"a run-time {spec.kind}"
+    if isinstance(spec, Mapping):
+        return f"a dict with the keys {', '.join(map(repr, spec.keys))}" if spec.keys else "an empty dict"
+    if isinstance(spec, Items):
+        return f"a {type(spec.like).__name__} of {len(spec.parts)}"
+    return f"a {spec.cls.__name__}" if isinstance(spec, Record) else f"a {type(spec).__name__.lower()}"
+
+
+def kind_of_value(value: Any) -> str:
+    """The kind of a frozen value, in a few words for a person."""
+    if isinstance(value, Snapshot):
+        if isinstance(value.elements, dict) and isinstance(value.value, dict):
+            return kind_of_spec(Mapping(value.value, tuple(value.elements), ()))
+        value = value.value
+    if isinstance(value, (int, float, str, bytes, type(None))):
+        return repr(value)
+    return f"a {value.dtype.name} tensor" if isinstance(value, tf.Tensor) else f"a {type(value).__name__}"
 
 
 def may_be_lost(spec: Spec) -> bool:

@@ -193,6 +193,19 @@ def gated(tensor: tf.Tensor, is_open: Callable[[], bool]) -> tf.Tensor:
     return alias
 
 
+def watched_result(tensor: tf.Tensor, told: Callable[[], None]) -> tf.Tensor:
+    """An alias of an eager tensor; `told()` is called when a gradient comes to it."""
+
+    def passed(gradient: tf.Tensor) -> list[tf.Tensor]:
+        told()
+        return [gradient]
+
+    with _record.stop_recording():
+        alias = tf.identity(tensor)
+    _record.record_operation("Identity", [alias], [tensor], passed)
+    return alias
+
+
 def dtype_of_list(tensor: tf.Tensor) -> tf.DType | None:
     """The dtype of the elements if a tensor of a graph is known to be a TensorList."""
     if tensor.dtype != tf.variant or not is_symbolic_tensor(tensor):

@@ -19,7 +19,10 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     ("values and the heap", ("values", "places", "sources", "session", "heap", "arrays")),
     ("the lattice", ("snapshots", "specs", "growable", "join", "sharing")),
-    ("regions of the graph", ("plan", "effects", "exceptions", "random_ops", "connectivity", "junctions", "region", "exits")),
+    (
+        "regions of the graph",
+        ("plan", "effects", "exceptions", "random_ops", "connectivity", "junctions", "states", "region", "looping", "exits"),
+    ),
     (
         "what operators share",
         (
