@@ -25,11 +25,13 @@ from imp2tf.heap import is_drop_in, is_user_function
 from imp2tf.opaque import call_opaque
 from imp2tf.places import Attribute
 from imp2tf.purity import has_plain_new
-from imp2tf.session import Session, active, current
+from imp2tf.region import scope
+from imp2tf.session import Session, active, current, suspended
 from imp2tf.sources import Member
+from imp2tf.tf_compat import in_eager_mode
 from imp2tf.values import Deferred, GeneratorCall, Sentinel, Union
 
-__all__ = ["Activation", "call", "converted_of", "invoke", "replace_call"]
+__all__ = ["Activation", "call", "callback", "converted_of", "invoke", "replace_call"]
 
 MAX_RECURSION_IN_REGIONS = 6
 
@@ -87,6 +89,8 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
 def _call_object(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if is_disabled(function):
         return call_opaque(function, args, kwargs)
+    if isinstance(function, types.FunctionType) and hasattr(function, "__imp2tf_callback__"):
+        return call(function.__imp2tf_callback__, *args, **kwargs)
     if is_drop_in(function):
         return call(function.__imp2tf_function__, *args, **kwargs)
     if isinstance(function, functools.partial):
@@ -100,6 +104,7 @@ def _call_object(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     if isinstance(function, type):
         return _construct(function, args, kwargs)
     method = inspect.getattr_static(type(function), "__call__", None)
+    method = getattr(method, "__imp2tf_callback__", method)
     if is_user_function(method):
         return call(method, function, *args, **kwargs)
     return _call_library(function, args, kwargs)
@@ -190,21 +195,23 @@ def callback(function: Any) -> Any:
     if not (is_user_function(code) or is_converted(code)):
         return function
 
-    graph = tf.compat.v1.get_default_graph()
-
     @functools.wraps(function)
     def traced(*args: Any, **kwargs: Any) -> Any:
         session = active()
         if session is None:
             return function(*args, **kwargs)
-        if tf.compat.v1.get_default_graph() is graph:
+        if in_eager_mode():
+            with suspended():
+                return function(*args, **kwargs)
+        if tf.compat.v1.get_default_graph() is session.region_graphs[-1]:
             return foreign.lowered(call(function, *args, **kwargs))
-        with session.log() as log:
+        with session.log() as log, scope():
             result = call(function, *args, **kwargs)
             if any(session.outlives(place) for place in log):
                 fall_back(ForeignCall, f"{function.__name__} changes Python state while library code calls it")
             return foreign.lowered(result)
 
+    traced.__imp2tf_callback__ = function  # type: ignore[attr-defined]
     return traced
 
 

@@ -378,7 +378,10 @@ def keras_calls(function: Any, callback: Callback) -> Iterator[None]:
     """While a Keras layer is called, the ``call`` methods of the user's layers inside it are converted ones."""
     owner = getattr(function, "__self__", function)
     flatten = getattr(owner, "_flatten_layers", None)
-    layers = [layer for layer in flatten() if is_user_function(type(layer).call)] if callable(flatten) and hasattr(owner, "built") else []
+    if current().interposed or not callable(flatten) or not hasattr(owner, "built"):
+        yield
+        return
+    layers = [layer for layer in flatten() if is_user_function(type(layer).call)]
     for layer in layers:
         layer.__dict__["call"] = callback(types.MethodType(type(layer).call, layer))
     try:
