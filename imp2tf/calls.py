@@ -20,7 +20,7 @@ from imp2tf.alternatives import over
 from imp2tf.arithmetic import run_operation
 from imp2tf.containers import ContainerMethod, container_method
 from imp2tf.disabled import is_disabled
-from imp2tf.errors import ForeignCall, NeedsValue, SeveralKinds, UnsupportedSyntax, fall_back
+from imp2tf.errors import Fallback, ForeignCall, NeedsValue, SeveralKinds, UnsupportedSyntax, fall_back
 from imp2tf.heap import is_drop_in, is_user_function
 from imp2tf.opaque import call_opaque
 from imp2tf.places import Attribute
@@ -31,7 +31,7 @@ from imp2tf.sources import Member
 from imp2tf.tf_compat import in_eager_mode
 from imp2tf.values import Deferred, GeneratorCall, Sentinel, Union
 
-__all__ = ["Activation", "call", "callback", "converted_of", "invoke", "replace_call"]
+__all__ = ["Activation", "InForeignGraph", "call", "callback", "converted_of", "invoke", "replace_call"]
 
 MAX_RECURSION_IN_REGIONS = 6
 
@@ -189,6 +189,10 @@ def _guard_function(session: Session, function: types.FunctionType) -> None:
         session.guard(Member(source, "__kwdefaults__"), "equal_identity", dict(function.__kwdefaults__))
 
 
+class InForeignGraph(Fallback):
+    """A user's function has an effect in a graph that library code builds: nobody would carry it out of there."""
+
+
 def callback(function: Any) -> Any:
     """A user's function that library code is going to call while it traces: converted, and watched for effects."""
     code = function.__func__ if isinstance(function, types.MethodType) else function
@@ -206,9 +210,12 @@ def callback(function: Any) -> Any:
         if tf.compat.v1.get_default_graph() is session.region_graphs[-1]:
             return foreign.lowered(call(function, *args, **kwargs))
         with session.log() as log, scope():
+            called = len(session.python_calls)
             result = call(function, *args, **kwargs)
             if any(session.outlives(place) for place in log):
-                fall_back(ForeignCall, f"{function.__name__} changes Python state while library code calls it")
+                raise InForeignGraph(ForeignCall(f"{function.__name__} changes Python state while library code calls it"))
+            if session.interposed and len(session.python_calls) > called:
+                raise InForeignGraph(ForeignCall(f"{function.__name__} calls Python while library code calls it"))
             return foreign.lowered(result)
 
     traced.__imp2tf_callback__ = function  # type: ignore[attr-defined]

@@ -9,6 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.alternatives import over
 from imp2tf.arithmetic import as_tensor, holds_runtime, run_operation
 from imp2tf.arrays import TracedArray
 from imp2tf.containers import DictView
@@ -152,7 +153,9 @@ def lowered(value: Any, inside: bool = False) -> Any:
     """A value as TensorFlow can take it: containers by their contents, run-time numbers inside them as tensors."""
     if isinstance(value, PyNumber):
         return as_tensor(value) if inside else value
-    if isinstance(value, (Deferred, Union)):
+    if isinstance(value, Union):
+        return _one_tensor(value)
+    if isinstance(value, Deferred):
         fall_back(NeedsValue, f"TensorFlow is given {value!r}")
     if is_container(value):
         return _lowered_container(value, inside)
@@ -168,6 +171,19 @@ def lowered(value: Any, inside: bool = False) -> Any:
     if isinstance(value, TracedArray):
         return value.functional() if current().embedded else fall_back(ForeignCall, "TensorFlow is given a TensorArray")
     return value
+
+
+def _one_tensor(union: Union) -> tf.Tensor:
+    """Tensors, variables and floats of one dtype as the tensor that TensorFlow makes of any of them."""
+    values = [one for one in union.alternatives if not (type(one) is float or (isinstance(one, PyNumber) and one.kind == "float"))]
+    dtypes = {tf.as_dtype(one.dtype) for one in values if isinstance(one, tf.__internal__.types.Tensor)}
+    if len(dtypes) != 1 or not all(isinstance(one, tf.__internal__.types.Tensor) for one in values):
+        fall_back(NeedsValue, f"TensorFlow is given {union!r}")
+    dtype = dtypes.pop()
+    if len(values) < len(union.alternatives) and not dtype.is_floating:
+        fall_back(NeedsValue, f"TensorFlow is given {union!r}")
+    found = over(union, lambda one: tf.cast(one.tensor, dtype) if isinstance(one, PyNumber) else tf.convert_to_tensor(one, dtype))
+    return found if isinstance(found, tf.Tensor) else fall_back(NeedsValue, f"TensorFlow is given {union!r}")
 
 
 def _lowered_container(value: Any, inside: bool) -> Any:
@@ -274,7 +290,7 @@ def _stop_if_refused_empty(function: Any, grown: StackedList, args: list[Any], k
     with tf.init_scope():
         try:
             function([], *args, **kwargs)
-        except (ValueError, TypeError, tf.errors.OpError) as error:
+        except (ValueError, TypeError, IndexError, tf.errors.OpError) as error:
             refusal: Exception | None = error
         else:
             refusal = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -17,14 +18,15 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from imp2tf.calls import callback
+from imp2tf.calls import call, callback
 from imp2tf.converters.tapes import none_where_unconnected
 from imp2tf.errors import ForeignCall, RaisesUnderTry, VariableCreated, fall_back
 from imp2tf.exceptions import ProgramRaise
-from imp2tf.foreign import lowered
+from imp2tf.foreign import adopted, lowered
 from imp2tf.guards import frozen_contents
 from imp2tf.heap import LITERALS, is_user_function, known_by_identity
 from imp2tf.keras import private
+from imp2tf.keras.carried import CarriedLosses, summing, while_loop
 from imp2tf.places import Attribute, Contents, Tail
 from imp2tf.session import NOT_STORED, Session, active, interposing, suspended
 from imp2tf.sources import PlacePart, Setting
@@ -67,6 +69,8 @@ class _Hooks:
         for base in private.MADE_BY:
             self.put(base, "__init__", _refusing(base.__init__))  # type: ignore[misc]
         self.put(private.TRAINER, "tf", private.TensorFlow(GradientTape=_Tape))
+        for module in private.LOOPING:
+            self.put(module, "tf", private.TensorFlow(while_loop=while_loop))
 
     def put(self, owner: Any, name: str, value: Any) -> None:
         """Replace an attribute of a class or module."""
@@ -88,28 +92,15 @@ for _base in private.BASES:
     known_by_identity(_base)
 
 
-class _Thread(threading.local):
-    losses: list[tuple[Any, list[Any], set[Any]]] | None = None
-
-
-_thread = _Thread()
-
-
 @contextlib.contextmanager
 def interposed() -> Iterator[None]:
     """Traces of this thread that begin inside see what Keras does."""
-    before, _thread.losses = _thread.losses, []
     _hooks.enter()
     try:
         with interposing():
             yield
     finally:
         _hooks.leave()
-        for layer, losses, ids in _thread.losses:
-            layer._losses[:] = losses
-            layer._loss_ids.clear()
-            layer._loss_ids.update(ids)
-        _thread.losses = before
 
 
 def _session() -> Session | None:
@@ -127,12 +118,15 @@ def _read(owner: Any, name: str) -> Any:
         session.counts["keras"] = 1
         session.guard(Setting("the settings of Keras", private.settings), "equal", private.settings())
     if name in private.BOOKKEEPING:
-        return _bookkept(owner, name)
+        return CarriedLosses(_get(owner, name)) if name == "_losses" else _get(owner, name)
     if name == "build":
         return _at_once(_get(owner, name))
     found = _static(type(owner), name)
     if found is not None and hasattr(type(found), "__set__"):
-        return callback_of(found.fget)(owner) if isinstance(found, property) and is_user_function(found.fget) else _get(owner, name)
+        if isinstance(found, property) and is_user_function(found.fget):
+            return callback_of(found.fget)(owner)
+        with summing(name == "losses"):
+            return _get(owner, name)
     return _presented(session, owner, name, _field(session, owner, name, found))
 
 
@@ -142,14 +136,6 @@ def _static(cls: type, name: str) -> Any:
         if name in base.__dict__:
             return base.__dict__[name]
     return None
-
-
-def _bookkept(owner: Any, name: str) -> Any:
-    value = _get(owner, name)
-    noted = _thread.losses
-    if name == "_losses" and noted is not None and all(layer is not owner for layer, _, _ in noted):
-        noted.append((owner, list(value), set(_get(owner, "_loss_ids"))))
-    return value
 
 
 def _field(session: Session, owner: Any, name: str, found: Any) -> Any:
@@ -209,7 +195,23 @@ def _presented(session: Session, owner: Any, name: str, value: Any) -> Any:
 
 def callback_of(function: Any) -> Any:
     """A function that Keras is going to call: the user's own are converted when they are called in a trace."""
-    return callback(function) if isinstance(function, (types.FunctionType, types.MethodType)) else function
+    if not isinstance(function, (types.FunctionType, types.MethodType)):
+        return function
+    inner = callback(function)
+    if inner is function:
+        return function
+
+    @functools.wraps(function)
+    def given(*args: Any, **kwargs: Any) -> Any:
+        return inner(*map(_items_of, args), **kwargs) if _session() is not None else function(*args, **kwargs)
+
+    given.__imp2tf_callback__ = function  # type: ignore[attr-defined]
+    return given
+
+
+def _items_of(value: Any) -> Any:
+    """An iterator that Keras made, as one of the trace."""
+    return call(iter, adopted(list(value))) if type(value) in (zip, map, filter, enumerate) else value
 
 
 def _convert_calls_of(cls: type) -> None:
@@ -225,7 +227,7 @@ def _convert_calls_of(cls: type) -> None:
     @functools.wraps(method)
     def called(self: Any, *args: Any, **kwargs: Any) -> Any:
         function = types.MethodType(method, self)
-        return function(*args, **kwargs) if _session() is None else callback(function)(*args, **kwargs)
+        return function(*args, **kwargs) if _session() is None else callback_of(function)(*args, **kwargs)
 
     called.__imp2tf_callback__ = method  # type: ignore[attr-defined]
     with _lock:
@@ -290,11 +292,14 @@ def _refusing(init: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(init)
     def made(self: Any, *args: Any, **kwargs: Any) -> None:
-        if _session() is not None:
-            kind = VariableCreated if isinstance(self, keras.Variable) else ForeignCall
-            fall_back(kind, f"a {type(self).__name__} is made")
+        session = _session()
+        if session is not None:
+            if not isinstance(self, keras.Operation) or isinstance(self, keras.Layer):
+                fall_back(VariableCreated if isinstance(self, keras.Variable) else ForeignCall, f"a {type(self).__name__} is made")
+            session.born(self)  # operations are made by functions of Keras, for one call
         init(self, *args, **kwargs)
 
+    made.__signature__ = inspect.signature(init)  # type: ignore[attr-defined]
     return made
 
 

@@ -6,6 +6,7 @@ does not have, so that a new version is named by a failing test rather than by a
 from __future__ import annotations
 
 import inspect
+import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,6 +20,7 @@ from keras.src.utils import traceback_utils as _tracebacks
 __all__ = [
     "BASES",
     "BOOKKEEPING",
+    "LOOPING",
     "MADE_BY",
     "STEPS",
     "TRAINER",
@@ -29,7 +31,6 @@ __all__ = [
     "forget_functions",
     "is_trainer",
     "joined_batches",
-    "losses_of",
     "makers",
     "reduced",
     "self_test",
@@ -63,6 +64,8 @@ BOOKKEEPING = frozenset({
     "_self_unconditional_dependency_names", "_self_update_uid", "_self_name_based_restores",
 })
 TRAINER = _trainer
+# The modules whose loops call the user's code. The package has a function of the name of one of them.
+LOOPING = tuple(sys.modules[f"keras.src.backend.tensorflow.{name}"] for name in ("rnn", "core"))
 
 
 class TensorFlow:
@@ -123,12 +126,6 @@ def converts_optionals() -> bool:
 def flat_layers(owner: Any) -> list[Any]:
     """A layer and all layers in it."""
     return list(owner._flatten_layers())
-
-
-def losses_of(layer: Any) -> list[Any]:
-    """The list in which a layer keeps what `add_loss` was given in its last call."""
-    found: list[Any] = layer.__dict__.get("_losses", [])
-    return found
 
 
 def settings() -> tuple[Any, ...]:

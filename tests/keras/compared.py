@@ -32,6 +32,7 @@ def fit(model: keras.Model, x: Any, y: Any = None, epochs: int = 2, **options: A
 
 def seen(make: Callable[[], keras.Model], run: Run, wrapped: bool, **compiled: Any) -> tuple[dict[str, Any], keras.Model]:
     """What a run shows: its result or exception, the text it prints, and the weights afterwards."""
+    keras.backend.clear_session()
     keras.utils.set_random_seed(7)
     model = make()
     if wrapped:
