@@ -31,11 +31,22 @@ from imp2tf.sources import Member
 from imp2tf.tf_compat import in_eager_mode
 from imp2tf.values import Deferred, GeneratorCall, Sentinel, Union
 
-__all__ = ["Activation", "InForeignGraph", "call", "callback", "converted_of", "invoke", "replace_call"]
+__all__ = ["Activation", "InForeignGraph", "call", "callback", "converted_of", "invoke", "replace_call", "replace_call_of"]
 
 MAX_RECURSION_IN_REGIONS = 6
 
 _replacements: dict[Any, Callable[..., Any]] = {}
+_named: dict[tuple[str, str], Callable[..., Any]] = {}
+
+
+def replace_call_of(module: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Like `replace_call`, for a function of a library that may never be imported; the replacement is given it as first argument."""
+
+    def register(replacement: Callable[..., Any]) -> Callable[..., Any]:
+        _named[module, name] = replacement
+        return replacement
+
+    return register
 
 
 def replace_call(*originals: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -57,6 +68,9 @@ def replacement_of(function: Any) -> Callable[..., Any] | None:
             return functools.partial(_replacements[function.__func__], function.__self__)
     except TypeError:  # not hashable, so not registered
         return None
+    if found is None and isinstance(function, types.FunctionType):
+        named = _named.get((function.__module__, function.__qualname__))
+        return functools.partial(named, function) if named is not None else None
     return found
 
 
