@@ -182,11 +182,18 @@ def _static_slice(key: slice) -> slice:
 
 def _position(key: Any, count: Any) -> tf.Tensor:
     """A run-time index as int64, counted from the front."""
+    if isinstance(key, tf.Tensor) and not key.dtype.is_integer:
+        run_operation(lambda: key.dtype.as_numpy_dtype(0).__index__())  # as NumPy's scalars refuse
     index = as_number(key, "int") if isinstance(key, PyNumber) else tf.cast(key, tf.int64)
     return tf.where(index < 0, index + count, index)
 
 
 def _checked_position(key: Any, count: Any, message: str) -> tf.Tensor:
+    """A run-time index that is in range; `message` tells the error, and so the kind of container, where it is not."""
+    if isinstance(key, PyNumber) and key.kind == "float":
+        kind = message.partition(" ")[0]
+        words = "sequence index must be integer, not 'float'" if kind == "deque" else "indices must be integers or slices, not float"
+        raise_error(TypeError(words if kind == "deque" else f"{kind} {words}"))
     position = _position(key, count)
     stop_if(tf.logical_or(position >= count, position < 0), IndexError(message))
     return position

@@ -13,6 +13,7 @@ from imp2tf.arithmetic import BINARY, COMPARE, binary, compare, run_operation
 from imp2tf.calls import call
 from imp2tf.containers import ContainerMethod, DictView, any_equal, append, container_method, has_element, new, new_list, static
 from imp2tf.errors import Contents, ForeignCall, NeedsValue, fall_back
+from imp2tf.foreign import may_change
 from imp2tf.heap import contents, is_container, is_same_input, is_user_function, set_contents
 from imp2tf.region import select
 from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Union, is_runtime
@@ -104,7 +105,7 @@ def in_place(op: str, a: Any, b: Any) -> Any:
     method = _user_method(a, f"__{IN_PLACE[op].__name__.strip('_')}__")
     if method is not None:
         return call(method, a, b)
-    if isinstance(a, np.ndarray):
+    if isinstance(a, np.ndarray) or (isinstance(a, Deferred) and may_change(a)):
         fall_back(ForeignCall, "an array changes in place")
     return binary_operation(op, a, b)
 
