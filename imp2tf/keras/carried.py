@@ -5,6 +5,7 @@ the user's code in them changes Python state or calls Python: then they are loop
 """
 from __future__ import annotations
 
+import collections
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
@@ -12,11 +13,13 @@ from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.attributes import keep_as
 from imp2tf.calls import InForeignGraph, call
-from imp2tf.containers import ContainerMethod
+from imp2tf.containers import ContainerMethod, new_list
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.foreign import StackedList
 from imp2tf.heap import contents
+from imp2tf.keras import private
 from imp2tf.places import Contents
 from imp2tf.region import State, loop
 from imp2tf.session import active, current
@@ -81,6 +84,28 @@ class CarriedLosses:
         if isinstance(found, (Growable, Union)):
             return fall_back(NeedsValue, "the losses of a layer, whose number only the run knows")
         return list(found)
+
+
+# ------------------------------------------------------------------------------------------------ attributes
+def _tracked(value: Any) -> Any:
+    """A container as Keras keeps it: a copy."""
+    if isinstance(value, collections.deque) or not isinstance(value, (list, dict, set, tuple)):
+        return value
+    if isinstance(value, tuple):
+        items = [_tracked(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    found = contents(value)
+    if isinstance(found, (Growable, Union)):
+        return new_list(found) if isinstance(found, Growable) else fall_back(NeedsValue, "Keras keeps a container of run-time contents")
+    if isinstance(found, dict):
+        if type(value) is not dict and not type(value).__module__.startswith("keras."):
+            fall_back(NeedsValue, f"Keras keeps a {type(value).__name__} as a dict")
+        return current().born({key: _tracked(item) for key, item in found.items()})
+    return current().born(set(found)) if isinstance(value, set) else new_list([_tracked(item) for item in found])
+
+
+for _cls in private.TRACKING:
+    keep_as(_cls, _tracked)
 
 
 # ------------------------------------------------------------------------------------------------ loops

@@ -23,6 +23,7 @@ __all__ = [
     "LOOPING",
     "MADE_BY",
     "STEPS",
+    "TRACKING",
     "TRAINER",
     "TensorFlow",
     "converts_optionals",
@@ -54,6 +55,8 @@ def _first_constructor(cls: type) -> type:
 # The classes whose ``__init__`` every such object goes through.
 MADE_BY: tuple[type, ...] = tuple(map(_first_constructor, (
     keras.Operation, keras.losses.Loss, keras.metrics.Metric, keras.optimizers.Optimizer, keras.Variable)))
+# Objects that keep copies of the lists, dicts and sets that are assigned to their attributes, and watch these.
+TRACKING: tuple[type, ...] = (keras.Layer, keras.Metric, keras.Optimizer)
 # What Keras notes for itself at every call, or once and for all: no part of what a step computes.
 BOOKKEEPING = frozenset({
     "_build_shapes_dict", "_call_context_args", "_call_has_context_arg", "_call_signature", "_called", "_eval_epoch_iterator",
