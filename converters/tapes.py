@@ -20,6 +20,8 @@ from imp2tf.session import current
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import Union
 
+__all__ = ["none_where_unconnected"]
+
 NONE = tf.UnconnectedGradients.NONE
 
 
@@ -34,7 +36,11 @@ def gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients:
 
 
 def _gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients: Any, unconnected: Any) -> Any:
-    found = tape.gradient(target, sources, output_gradients, unconnected)
+    return none_where_unconnected(tape.gradient(target, sources, output_gradients, unconnected), target, sources, unconnected)
+
+
+def none_where_unconnected(found: Any, target: Any, sources: Any, unconnected: Any = NONE) -> Any:
+    """Gradients that a tape gave, None where eager's are."""
     targets = [one for one in tf.nest.flatten(target, expand_composites=True) if is_symbolic_tensor(one)]
     whole = tf.nest.flatten(sources)
     if tf.UnconnectedGradients(unconnected) is not NONE or not targets or not all(map(_is_dense, whole)):
@@ -56,4 +62,4 @@ def _present(gradient: Any, mask: int | tf.Tensor, bit: int) -> Any:
 
 
 def _is_dense(source: Any) -> bool:
-    return isinstance(source, (tf.Tensor, tf.Variable))
+    return isinstance(source, (tf.Tensor, tf.Variable)) or hasattr(type(source), "handle")  # the variables of Keras have one

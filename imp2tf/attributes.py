@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -277,8 +278,19 @@ def set_attribute(owner: Any, name: str, value: Any) -> None:
         store_attribute(owner, name, value)
 
 
+_kept_as: list[tuple[type, Callable[[Any], Any]]] = []
+
+
+def keep_as(cls: type, transform: Callable[[Any], Any]) -> None:
+    """Objects of a library class keep `transform(value)` of what is assigned to their attributes."""
+    _kept_as.append((cls, transform))
+
+
 def store_attribute(owner: Any, name: str, value: Any) -> None:
     """``object.__setattr__(owner, name, value)``: past a hook of the class."""
+    for cls, transform in _kept_as:
+        if isinstance(owner, cls):
+            value = transform(value)
     found = _class_attribute(type(owner), name)
     if found is not None and isinstance(found[1], property):
         setter = found[1].fset

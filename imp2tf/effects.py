@@ -5,6 +5,7 @@ assertion, a print before a loop may come after one in it. `order_effects` chain
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -78,13 +79,13 @@ def stop_run(error: Callable[..., BaseException], *values: Any) -> None:
     recorder = Recorder(session)
     writes = commits(session, recorder)
     recipes = [recorder.add(value) for value in values]
-    run = session.run
+    run, disguises = session.run, session.disguises[::-1]
 
     def call(*tensors: tf.Tensor) -> None:
         build = Build(tensors, run.args)
         run.commit = [(place(build), value(build)) for place, value in writes]
         with hosting():
-            run.error = error(*[recipe(build) for recipe in recipes])
+            run.error = functools.reduce(lambda made, disguise: disguise(made), disguises, error(*[recipe(build) for recipe in recipes]))
         raise StopRun
 
     session.counts["stops"] += 1

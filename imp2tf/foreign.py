@@ -9,6 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.alternatives import over
 from imp2tf.arithmetic import as_tensor, holds_runtime, run_operation
 from imp2tf.arrays import TracedArray
 from imp2tf.dict_views import DictView
@@ -170,7 +171,9 @@ def lowered(value: Any, inside: bool = False) -> Any:
     """A value as TensorFlow can take it: containers by their contents, run-time numbers inside them as tensors."""
     if isinstance(value, PyNumber):
         return as_tensor(value) if inside else value
-    if isinstance(value, (Deferred, Union)):
+    if isinstance(value, Union):
+        return _one_tensor(value)
+    if isinstance(value, Deferred):
         fall_back(NeedsValue, f"TensorFlow is given {value!r}")
     if is_container(value):
         return _lowered_container(value, inside)
@@ -186,6 +189,19 @@ def lowered(value: Any, inside: bool = False) -> Any:
     if isinstance(value, TracedArray):
         return value.functional() if current().embedded else fall_back(ForeignCall, "TensorFlow is given a TensorArray")
     return value
+
+
+def _one_tensor(union: Union) -> tf.Tensor:
+    """Tensors, variables and floats of one dtype as the tensor that TensorFlow makes of any of them."""
+    values = [one for one in union.alternatives if not (type(one) is float or (isinstance(one, PyNumber) and one.kind == "float"))]
+    dtypes = {tf.as_dtype(one.dtype) for one in values if isinstance(one, tf.__internal__.types.Tensor)}
+    if len(dtypes) != 1 or not all(isinstance(one, tf.__internal__.types.Tensor) for one in values):
+        fall_back(NeedsValue, f"TensorFlow is given {union!r}")
+    dtype = dtypes.pop()
+    if len(values) < len(union.alternatives) and not dtype.is_floating:
+        fall_back(NeedsValue, f"TensorFlow is given {union!r}")
+    found = over(union, lambda one: tf.cast(one.tensor, dtype) if isinstance(one, PyNumber) else tf.convert_to_tensor(one, dtype))
+    return found if isinstance(found, tf.Tensor) else fall_back(NeedsValue, f"TensorFlow is given {union!r}")
 
 
 def _lowered_container(value: Any, inside: bool) -> Any:
@@ -292,7 +308,7 @@ def _stop_if_refused_empty(function: Any, grown: StackedList, args: list[Any], k
     with tf.init_scope():
         try:
             function([], *args, **kwargs)
-        except (ValueError, TypeError, tf.errors.OpError) as error:
+        except (ValueError, TypeError, IndexError, tf.errors.OpError) as error:
             refusal: Exception | None = error
         else:
             refusal = None
@@ -414,7 +430,10 @@ def keras_calls(function: Any, callback: Callback) -> Iterator[None]:
     """While a Keras layer is called, the ``call`` methods of the user's layers inside it are converted ones."""
     owner = getattr(function, "__self__", function)
     flatten = getattr(owner, "_flatten_layers", None)
-    layers = [layer for layer in flatten() if is_user_function(type(layer).call)] if callable(flatten) and hasattr(owner, "built") else []
+    if current().interposed or not callable(flatten) or not hasattr(owner, "built"):
+        yield
+        return
+    layers = [layer for layer in flatten() if is_user_function(type(layer).call)]
     for layer in layers:
         layer.__dict__["call"] = callback(types.MethodType(type(layer).call, layer))
     try:

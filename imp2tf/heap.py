@@ -23,13 +23,19 @@ from imp2tf.values import NUMBER_DTYPES, PyNumber
 
 __all__ = [
     "INT_RANGE", "Fetch", "contents", "guard_distinct", "has_written_fields", "is_container", "is_drop_in", "is_same_input", "is_unread",
-    "is_user_function", "length", "lift", "old_value", "read", "set_contents", "view",
+    "is_user_function", "known_by_identity", "length", "lift", "old_value", "read", "set_contents", "view",
 ]
 
 LITERALS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range)
 INT_RANGE = 2**62  # run-time ints are int64; beyond this a Python int stays a constant
 BY_IDENTITY = (type, types.ModuleType, types.BuiltinFunctionType, tf.DType, np.ufunc, enum.Enum)
 CONTAINERS = (list, dict, set, collections.deque)
+_by_identity: list[type] = []
+
+
+def known_by_identity(cls: type) -> None:
+    """Objects of this class are the same ones at every call, and not told apart by what they hold."""
+    _by_identity.append(cls)
 
 
 def is_user_function(value: object) -> bool:
@@ -215,7 +221,7 @@ def _reference(session: Session, value: Any, source: Source) -> Any:
         if known != source:
             session.guard(source, "same", known)
         return value
-    if isinstance(source, Pinned) or isinstance(value, (*BY_IDENTITY, tf.Variable, tf.Module)) or _is_library_object(value):
+    if isinstance(source, Pinned) or isinstance(value, (*BY_IDENTITY, *_by_identity, tf.Variable, tf.Module)) or _is_library_object(value):
         session.guard(source, "identity", value)
         session.sources[id(value)] = Pinned(value)
     elif isinstance(value, types.MethodType):

@@ -43,9 +43,11 @@ def scope() -> Iterator[contextlib.ExitStack]:
     session = current()
     with contextlib.ExitStack() as stack:
         session.scopes.append(stack)
+        session.region_graphs.append(tf.compat.v1.get_default_graph())
         try:
             yield stack
         finally:
+            session.region_graphs.pop()
             session.scopes.pop()
 
 

@@ -23,7 +23,7 @@ from imp2tf.sources import Pinned, PlacePart, Source
 from imp2tf.tf_compat import global_seed
 from imp2tf.values import Sentinel
 
-__all__ = ["Guard", "Log", "Relaxations", "Session", "active", "current", "hosting", "in_host_call", "resumed",
+__all__ = ["Guard", "Log", "Relaxations", "Session", "active", "current", "hosting", "in_host_call", "interposing", "resumed",
            "suspended"]
 
 NOT_STORED = Sentinel("NOT_STORED")
@@ -70,6 +70,7 @@ class Relaxations:
 class _Thread(threading.local):
     session: Session | None = None
     in_host_call = False
+    interposed = False
 
 
 _thread = _Thread()
@@ -94,6 +95,16 @@ def resumed(session: Session) -> Iterator[Session]:
         yield session
     finally:
         _thread.session = before
+
+
+@contextlib.contextmanager
+def interposing() -> Iterator[None]:
+    """Traces that begin inside see what library objects read and write themselves: `imp2tf.keras.interposition` does that."""
+    before, _thread.interposed = _thread.interposed, True
+    try:
+        yield
+    finally:
+        _thread.interposed = before
 
 
 @contextlib.contextmanager
@@ -160,6 +171,9 @@ class Session:
         self.draws: dict[int, list[Any]] = {}
         self.region_ops: set[Any] = set()
         self.scopes: list[Any] = []
+        self.region_graphs: list[Any] = []  # the graph of each region being traced, innermost last
+        self.interposed = _thread.interposed
+        self.disguises: list[Any] = []  # how libraries that the program runs in change its exceptions, innermost last
         self.consumers: list[Any] = []  # what the consumers of running generators may change: a State for each
         self.embedded = False
         self.run: Any = None
