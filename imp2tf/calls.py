@@ -20,14 +20,15 @@ from imp2tf.alternatives import over
 from imp2tf.arithmetic import run_operation
 from imp2tf.containers import ContainerMethod, container_method
 from imp2tf.disabled import is_disabled
-from imp2tf.errors import ForeignCall, NeedsValue, SeveralKinds, UnsupportedSyntax, fall_back
+from imp2tf.errors import Fallback, ForeignCall, NeedsValue, SeveralKinds, UnsupportedSyntax, fall_back
+from imp2tf.exceptions import innermost, user_frames
 from imp2tf.heap import is_drop_in, is_user_function
 from imp2tf.opaque import call_opaque
 from imp2tf.places import Attribute
 from imp2tf.purity import has_plain_new
 from imp2tf.session import Session, active, current
 from imp2tf.sources import Member
-from imp2tf.values import Deferred, GeneratorCall, Sentinel, Union
+from imp2tf.values import LOST, Deferred, GeneratorCall, Sentinel, Union
 
 __all__ = ["Activation", "call", "converted_of", "invoke", "replace_call"]
 
@@ -117,7 +118,15 @@ def _call_library(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     name = next((key for key, value in kwargs.items() if isinstance(value, Union)), None)
     if name is not None:
         return over(kwargs[name], lambda one: call(function, *args, **{**kwargs, name: one}))
-    return foreign.call_foreign(function, args, kwargs, callback)
+    refused = current().refused
+    if refused is None:
+        return foreign.call_foreign(function, args, kwargs, callback)
+    try:
+        return foreign.call_foreign(function, args, kwargs, callback)
+    except Fallback as fallback:
+        fallback.error.location = fallback.error.location or innermost(user_frames())
+        refused.append(fallback.error)
+    return LOST
 
 
 # ------------------------------------------------------------------------------------------------ user code

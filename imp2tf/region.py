@@ -28,7 +28,7 @@ from imp2tf.specs import SCALAR, Constant, Spec
 from imp2tf.tf_compat import AutomaticControlDependencies, branch_graph, build_cond, build_while
 from imp2tf.values import DEAD, Deferred, PyNumber, Union
 
-__all__ = ["Box", "State", "check", "cond", "leave_to_python_if", "loop", "scope", "select", "stop_if"]
+__all__ = ["Box", "State", "check", "cond", "frozen_place", "kept", "leave_to_python_if", "loop", "scope", "select", "stop_if", "unpacked"]
 
 MAX_WIDENINGS = 12
 REGION_OPS = frozenset({"If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall", "StatefulPartitionedCall"})
@@ -101,7 +101,8 @@ class _Path:
     dead: bool
 
 
-def _frozen_place(place: Place, depth: int) -> Any:
+def frozen_place(place: Place, depth: int) -> Any:
+    """What a place holds now; what was born at `depth` or deeper is described by its elements."""
     value = old_value(place)
     if isinstance(place, (Contents, Tail)):
         return Snapshot(_like(place), frozen_elements(value, depth), inner=True)
@@ -133,13 +134,16 @@ def _refuse_shared(frozen: list[Any]) -> None:
 
 
 def _outliving(session: Session, log: Log, depth: int) -> dict[Place, Any]:
-    return {place: _frozen_place(place, depth) for place in list(log) if session.outlives(place)}
+    return {place: frozen_place(place, depth) for place in list(log) if session.outlives(place)}
 
 
 def emit_raise(session: Session, raised: ProgramRaise) -> None:
     """Make the program's own exception end the run at this point of the graph."""
     if session.trying:
         fall_back(RaisesUnderTry, f"{type(raised.error).__name__} may be raised by a call or an operation under try or with")
+    if session.stop is not None:
+        session.stop(raised)
+        return
     if raised.retry is not None and has_effects_so_far(session):
         fall_back(TraceFailed, f"an operation refuses its arguments: {raised.error}")
     make, values = rebuilder(session, raised)
@@ -219,7 +223,7 @@ def _join_paths(a: _Path, b: _Path) -> tuple[list[Place], list[Spec]]:
     for place in places:
         for path in (a, b):
             if place not in path.writes:
-                path.writes[place] = DEAD if path.dead else _frozen_place(place, depth)
+                path.writes[place] = DEAD if path.dead else frozen_place(place, depth)
     pairs = [*zip(a.values, b.values, strict=True), *((a.writes[place], b.writes[place]) for place in places)]
     return places, [join(Constant(x), Constant(y)) for x, y in pairs]
 
@@ -246,13 +250,14 @@ def _arrive(session: Session, state: State, places: list[Place], specs: list[Spe
     """Go on with the joined values."""
     count = len(specs) - len(places)
     values = tuple(spec.unpack(tensors) for spec in specs[:count])
-    contents = [_unpacked(place, spec, tensors) for place, spec in zip(places, specs[count:], strict=True)]
+    contents = [unpacked(place, spec, tensors) for place, spec in zip(places, specs[count:], strict=True)]
     for place, value in zip(places, contents, strict=True):
         session.write(place, value)
     state.set(values)
 
 
-def _unpacked(place: Place, spec: Spec, tensors: Iterator[tf.Tensor]) -> Any:
+def unpacked(place: Place, spec: Spec, tensors: Iterator[tf.Tensor]) -> Any:
+    """What a place holds where `tensors` arrive."""
     return spec.unpack_elements(tensors) if isinstance(place, (Contents, Tail)) else spec.unpack(tensors)
 
 
@@ -354,7 +359,7 @@ def _first_layout(session: Session, site: Hashable, entry: list[Any]) -> _Layout
     specs = {place: without_stale(spec) for place, spec in zip(memo.places, memo.place_specs, strict=True)}
     return _Layout(
         [join(Constant(value), without_stale(spec)) for value, spec in zip(entry, memo.locals, strict=True)], places,
-        [join(Constant(_frozen_place(place, session.depth + 1)), specs[place]) for place in places])
+        [join(Constant(frozen_place(place, session.depth + 1)), specs[place]) for place in places])
 
 
 def _first_guess(value: Any) -> Spec:
@@ -364,7 +369,7 @@ def _first_guess(value: Any) -> Spec:
 
 def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, before: tuple[Any, ...],
            entry: list[Any], layout: _Layout) -> tuple[list[tf.Tensor], bool]:
-    places = [_frozen_place(place, session.depth + 1) for place in layout.places]
+    places = [frozen_place(place, session.depth + 1) for place in layout.places]
     init = [go, *(tensor for value, spec in zip([*entry, *places], layout.specs, strict=True) for tensor in spec.pack(value))]
     shapes = [SCALAR, *(shape for spec in layout.specs for _, shape in spec.components())]
     hosts: list[bool] = []
@@ -394,9 +399,9 @@ def _turn(session: Session, step: Callable[[], tf.Tensor], state: State, layout:
         emit_raise(session, raised)
         go, dead = tf.constant(False), True
     values = [DEAD] * len(layout.locals) if dead else [freeze(value, depth) for value in state.get()]
-    written = [DEAD if dead else _frozen_place(place, depth) for place in layout.places]
+    written = [DEAD if dead else frozen_place(place, depth) for place in layout.places]
     known = set(layout.places)
-    fresh = {} if dead else {place: _frozen_place(place, depth) for place in list(log) if place not in known and session.outlives(place)}
+    fresh = {} if dead else {place: frozen_place(place, depth) for place in list(log) if place not in known and session.outlives(place)}
     _refuse_shared([*values, *written, *fresh.values()])
     wider = [join(spec, Constant(value)) for spec, value in zip(layout.specs, [*values, *written], strict=True)]
     if fresh or wider != layout.specs:
@@ -410,11 +415,11 @@ def _widened(session: Session, layout: _Layout, wider: list[Spec], fresh: dict[P
     session.undo(log)
     log.clear()
     count = len(layout.locals)
-    specs = [_kept(join(Constant(_frozen_place(place, session.depth)), Constant(value))) for place, value in fresh.items()]
+    specs = [kept(join(Constant(frozen_place(place, session.depth)), Constant(value))) for place, value in fresh.items()]
     return _Layout(wider[:count], [*layout.places, *fresh], [*wider[count:], *specs])
 
 
-def _kept(spec: Spec) -> Spec:
+def kept(spec: Spec) -> Spec:
     """Nothing of an abandoned trace may survive as a constant."""
     if isinstance(spec, Constant) and isinstance(spec.value, (tf.Tensor, PyNumber, Union, Deferred)):
         return describe(spec.value)

@@ -12,12 +12,12 @@ import dataclasses
 import threading
 import time
 import weakref
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.errors import Contents, Location, fall_back
+from imp2tf.errors import Contents, ConversionError, Location, fall_back
 from imp2tf.places import Attribute, Place
 from imp2tf.sources import Pinned, PlacePart, Source
 from imp2tf.tf_compat import global_seed
@@ -160,6 +160,8 @@ class Session:
         self.scopes: list[Any] = []
         self.consumers: list[Any] = []  # what the consumers of running generators may change: a State for each
         self.embedded = False
+        self.stop: Callable[[Any], None] | None = None  # how an exception of the program ends a run that no Python attends
+        self.refused: list[ConversionError] | None = None  # what a run without Python cannot do, where tracing goes on to find more
         self.run: Any = None
 
     # -------------------------------------------------------------------------------------- births
