@@ -122,8 +122,8 @@ def _shown(parameter: inspect.Parameter) -> inspect.Parameter:
 
 def _result(served: Served, tensors: Sequence[tf.Tensor]) -> Any:
     """Call the traced graph, and put its result together."""
-    outputs = served.concrete(*tensors)
-    flat = [None if one is None else outputs[one] for one in tf.nest.flatten(served.result, expand_composites=True)]
+    outputs = iter(served.concrete(*tensors))
+    flat = [None if one is None else next(outputs) for one in tf.nest.flatten(served.result, expand_composites=True)]
     return tf.nest.pack_sequence_as(served.result, flat, expand_composites=True)
 
 

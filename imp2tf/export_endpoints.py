@@ -68,7 +68,7 @@ def _explicit(saved: Any, signatures: Any) -> Iterator[Endpoint]:
 
 
 def _named(saved: Any, name: str, wanted: Any) -> Endpoint:
-    if isinstance(wanted, tuple) and len(wanted) == 2 and callable(wanted[0]) and not isinstance(wanted[0], tf.TypeSpec):
+    if isinstance(wanted, tuple) and len(wanted) == 2 and callable(wanted[0]):
         return _endpoint(wanted[0], wanted[1], name, attribute=_attribute(saved, wanted[0]))
     if _is_kinds(wanted) or isinstance(wanted, Mapping):
         return _endpoint(_callable(saved), wanted, name, attribute="__call__")
@@ -93,14 +93,10 @@ def _attribute(saved: Any, function: Any) -> str | None:
 
 
 def _is_kinds(value: Any) -> bool:
-    """Whether a value is a TypeSpec or a sequence of structures of them."""
-    if isinstance(value, (list, tuple)):
-        return all(map(_is_kind, value))
-    return isinstance(value, (tf.TypeSpec, tf.Tensor))
-
-
-def _is_kind(value: Any) -> bool:
-    return _is_kinds(list(value.values()) if isinstance(value, Mapping) else value)
+    """Whether a value says what a function is called with, rather than which function."""
+    if isinstance(value, tuple):
+        return not (value and callable(value[0]))
+    return isinstance(value, (list, tf.TypeSpec, tf.Tensor))
 
 
 def _are_parameters(saved: Any, kinds: Mapping[Any, Any]) -> bool:
@@ -140,7 +136,10 @@ def _plain(function: Any) -> Callable[..., Any]:
     """The user's own function."""
     if isinstance(function, CONVERTED):
         return function.__imp2tf_function__
-    return getattr(function, "python_function", function)
+    plain = getattr(function, "python_function", function)
+    bound = getattr(plain, "__wrapped__", None)
+    owner = getattr(getattr(bound, "__self__", None), "target", None)  # a tf.function as a method holds its object weakly
+    return types.MethodType(bound.__func__, owner) if isinstance(bound, types.MethodType) and owner is not None else plain
 
 
 def _known_kinds(function: Any, parameters: Parameters) -> Sequence[Any]:

@@ -24,6 +24,7 @@ from imp2tf.region import frozen_place, kept, unpacked
 from imp2tf.session import Relaxations, Session, resumed
 from imp2tf.snapshots import shares_objects
 from imp2tf.specs import Constant, Mapping, OneOf, Record, Spec, may_be_lost
+from imp2tf.trace import graph_name
 
 __all__ = ["State", "Widened", "scratch_session"]
 
@@ -172,7 +173,7 @@ def _undo(session: Session, depth: int) -> None:
 
 def _variable(slot: _Slot, value: tf.Tensor) -> tf.Variable:
     initial = slot.stored(value)
-    return tf.Variable(initial, trainable=False, dtype=slot.dtype, shape=slot.shape, name=slot.label or "state")
+    return tf.Variable(initial, trainable=False, dtype=slot.dtype, shape=slot.shape, name=graph_name(slot.label))
 
 
 def _described(place: Place) -> str:

@@ -59,7 +59,7 @@ class Served:
 
     endpoint: Endpoint
     concrete: Any
-    result: Any  # with the positions of the outputs in the places of tensors
+    result: Any  # with TypeSpecs in the places of tensors
     notes: dict[str, str]
     referenced: list[Any]  # objects that the trace met: among them what owns tables and iterators
 
@@ -130,9 +130,8 @@ def _served(endpoint: Endpoint, state: State) -> Served:
     found = _reasons(endpoint, parts, None)
     if found:
         raise _Refused(found)
-    numbers = iter(range(len(concrete.outputs)))
-    result = tf.nest.map_structure(lambda one: None if one is None else next(numbers), parts["result"], expand_composites=True)
-    return Served(endpoint, concrete, parts["result"] if not concrete.outputs else result, parts["lowering"].notes, parts["session"].kept)
+    result = tf.nest.map_structure(lambda one: None if one is None else tf.type_spec_from_value(one), parts["result"])
+    return Served(endpoint, concrete, result, parts["lowering"].notes, parts["session"].kept)
 
 
 def _session() -> Session:

@@ -18,6 +18,7 @@ __all__ = ["Tree"]
 Node: Any = tf.__internal__.tracking.AutoTrackable
 Trackable: Any = tf.__internal__.tracking.Trackable
 MAX_DEPTH = 12
+TRACKING = ("_self_", "_tf_", "_keras_")  # what TensorFlow notes in objects that it tracks
 
 
 class Tree:
@@ -37,7 +38,8 @@ class Tree:
     # ------------------------------------------------------------------------------------ mirroring
     def _fields(self, node: Any, owner: Any, depth: int) -> None:
         for name, value in list(vars(owner).items()):
-            self._attach(node, name, value, depth + 1)
+            if not name.startswith(TRACKING):
+                self._attach(node, name, value, depth + 1)
 
     def _attach(self, node: Any, name: str, value: Any, depth: int) -> None:
         mirrored = self._mirrored(node, name, value, depth)

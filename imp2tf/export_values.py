@@ -11,6 +11,8 @@
 | one of several constants | the text of the one chosen, see `text_of` |
 | one of several numbers | an int64, or float64 if one of them is a float |
 | a number or a tensor | a tensor of the tensor's dtype |
+| one of several structures that are alike | the structure, part by part |
+| a number, tensor or structure, or None | as without None; where it is None, the call fails |
 
 Anything else is an object of Python, and is refused.
 """
@@ -18,9 +20,10 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import itertools
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -110,26 +113,45 @@ class Lowering:
 
     # ------------------------------------------------------------------------------------ one of several
     def _one_of(self, value: Union, path: str) -> Any:
-        alternatives = [one for one in value.alternatives if one is not DEAD]
-        kinds = {number_kind(one) for one in alternatives}
-        tensors = [one for one in alternatives if isinstance(one, tf.Tensor)]
-        if len({one.dtype for one in tensors}) == 1 and all(isinstance(one, tf.Tensor) or number_kind(one) for one in alternatives):
-            return self._noted(path, "number or tensor", self._chosen(value, lambda one: _as_dtype(one, tensors[0].dtype)))
-        if kinds <= {"int", "float", "bool"}:
-            dtype = tf.float64 if "float" in kinds else tf.int64
-            return self._noted(path, "one of several numbers", self._chosen(value, lambda one: _as_dtype(one, dtype)))
-        texts = [text_of(one) if one is not DEAD else "" for one in value.alternatives]
-        if any(text is None for text in texts):
-            shown = ", ".join(type(one).__name__ for one in alternatives)
-            return self._no(SeveralKinds(f"one of several kinds of values ({shown}) is returned"), path)
-        return self._noted(path, f"one of {sorted(map(str, texts))}", tf.gather(tf.constant(texts), value.tag))
-
-    def _chosen(self, value: Union, convert: Callable[[Any], tf.Tensor]) -> tf.Tensor:
         numbered = [(i, one) for i, one in enumerate(value.alternatives) if one is not DEAD]
-        branches = {i: (lambda one=one: convert(one)) for i, one in numbered}
-        if len(branches) == 1:
-            return next(iter(branches.values()))()
-        return tf.switch_case(value.tag, branches, default=branches[numbered[-1][0]])
+        some = [(i, one) for i, one in numbered if one is not None]
+        dtypes = {one.dtype for _, one in some if isinstance(one, tf.Tensor)}
+        kinds = {number_kind(one) for _, one in some if not isinstance(one, tf.Tensor)}
+        if len(dtypes) <= 1 and kinds <= {"int", "float", "bool"}:
+            dtype = next(iter(dtypes), tf.float64 if "float" in kinds else tf.int64)
+            note = "number or tensor" if dtypes else "one of several numbers"
+            return self._noted(path, note, self._chosen(value.tag, some, dtype, len(some) < len(numbered)))
+        texts = {i: text_of(one) for i, one in numbered}
+        if all(text is not None for text in texts.values()):
+            table = [texts.get(i) or "" for i in range(len(value.alternatives))]
+            return self._noted(path, f"one of {sorted(map(str, texts.values()))}", tf.gather(tf.constant(table), value.tag))
+        if some and all(isinstance(one, tuple) or is_container(one) for _, one in some):
+            return self._structures(value.tag, some, len(some) < len(numbered), path)
+        shown = ", ".join(type(one).__name__ for _, one in numbered)
+        return self._no(SeveralKinds(f"one of several kinds of values ({shown}) is returned"), path)
+
+    def _structures(self, tag: tf.Tensor, numbered: list[tuple[int, Any]], maybe_none: bool, path: str) -> Any:
+        """One of several structures, part by part where they are alike."""
+        lowered = [self.of(one, path) for _, one in numbered]
+        flat = [tf.nest.flatten(one) for one in lowered]
+        kinds = {tuple(getattr(part, "dtype", None) for part in parts) for parts in flat}
+        if len(kinds) > 1 or not all(_is_alike(one, lowered[0]) for one in lowered):
+            return self._no(SeveralKinds("one of several structures is returned"), path)
+        parts = [self._chosen(tag, [(i, one[k]) for (i, _), one in zip(numbered, flat)], flat[0][k].dtype, maybe_none)
+                 if isinstance(flat[0][k], tf.Tensor) else flat[0][k] for k in range(len(flat[0]))]
+        return tf.nest.pack_sequence_as(lowered[0], parts)
+
+    def _chosen(self, tag: tf.Tensor, numbered: list[tuple[int, Any]], dtype: tf.DType, maybe_none: bool) -> tf.Tensor:
+        """The one that is there; where None is, the call fails: nothing in a signature stands for it."""
+        branches = {i: functools.partial(_as_dtype, one, dtype) for i, one in numbered}
+        checks = []
+        if maybe_none:
+            there = tf.reduce_any(tf.equal(tag, list(branches)))
+            checks = [tf.raw_ops.Assert(condition=there, data=["None is returned, for which no tensor stands"], summarize=1)]
+        with tf.control_dependencies(checks):
+            if len(branches) == 1:
+                return tf.identity(next(iter(branches.values()))())
+            return tf.switch_case(tag, branches, default=branches[numbered[-1][0]])
 
     # ------------------------------------------------------------------------------------ what cannot be served
     def _refuse(self, value: Any, path: str) -> None:
@@ -143,6 +165,14 @@ class Lowering:
         if path != "output_0":
             error.reason += f" as {path!r}"
         self.refused.append(error)
+
+
+def _is_alike(a: Any, b: Any) -> bool:
+    try:
+        tf.nest.assert_same_structure(a, b)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _as_dtype(value: Any, dtype: tf.DType) -> tf.Tensor:
