@@ -87,7 +87,7 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _call_object(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if is_disabled(function):
-        return call_opaque(function, args, kwargs)
+        return _noted(lambda: call_opaque(function, args, kwargs))
     if is_drop_in(function):
         return call(function.__imp2tf_function__, *args, **kwargs)
     if isinstance(function, functools.partial):
@@ -121,11 +121,16 @@ def _call_library(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     name = next((key for key, value in kwargs.items() if isinstance(value, Union)), None)
     if name is not None:
         return over(kwargs[name], lambda one: call(function, *args, **{**kwargs, name: one}))
+    return _noted(lambda: foreign.call_foreign(function, args, kwargs, callback))
+
+
+def _noted(call_python: Callable[[], Any]) -> Any:
+    """A call that may need Python. Where tracing is to find all such calls, it goes on without the result."""
     refused = current().refused
     if refused is None:
-        return foreign.call_foreign(function, args, kwargs, callback)
+        return call_python()
     try:
-        return foreign.call_foreign(function, args, kwargs, callback)
+        return call_python()
     except Fallback as fallback:
         if not isinstance(fallback.error, ForeignCall):
             raise

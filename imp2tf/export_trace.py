@@ -193,7 +193,7 @@ def _reasons(endpoint: Endpoint, parts: dict[str, Any], last: ConversionError | 
         found.append(last)
     for one in found:
         one.location = one.location or definition(endpoint.function)
-    unique = {(one.code, one.location): one for one in reversed(found)}
+    unique = {(one.reason, one.location): one for one in reversed(found)}
     return sorted(unique.values(), key=lambda one: (one.location.filename, one.location.line) if one.location else ("", 0))
 
 

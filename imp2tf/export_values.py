@@ -32,8 +32,9 @@ import tensorflow as tf
 from imp2tf.errors import Contents, ConversionError, LostValue, NeedsValue, SeveralKinds, UnsupportedSyntax
 from imp2tf.foreign import StackedList
 from imp2tf.heap import contents, is_container
+from imp2tf.session import current
 from imp2tf.specs import Dense, Number
-from imp2tf.values import DEAD, Deferred, Growable, PyNumber, StandIn, Union, number_kind
+from imp2tf.values import DEAD, LOST, Deferred, Growable, PyNumber, StandIn, Union, number_kind
 
 __all__ = ["Lowering", "flat_names", "result_names", "text_of", "unique"]
 
@@ -155,6 +156,8 @@ class Lowering:
 
     # ------------------------------------------------------------------------------------ what cannot be served
     def _refuse(self, value: Any, path: str) -> None:
+        if value is LOST and current().refused:
+            return None  # the result of a call that was refused before
         if isinstance(value, Deferred):
             return self._no(NeedsValue(f"{value!r}, which Python makes, is returned"), path)
         if isinstance(value, StandIn):
