@@ -115,9 +115,9 @@ def _call_library(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     place = next((i for i, value in enumerate(args) if isinstance(value, Union)), None)
     if place is not None:
         return over(args[place], lambda one: call(function, *args[:place], one, *args[place + 1:], **kwargs))
-    place = next((i for i, value in enumerate(args) if _union_inside(value) is not None), None)
-    if place is not None:
-        return _over_inside(args[place], lambda one: call(function, *args[:place], one, *args[place + 1:], **kwargs))
+    inside = next((i for i, value in enumerate(args) if _union_inside(value) is not None), -1)
+    if inside >= 0:
+        return _over_inside(args[inside], lambda one: call(function, *args[:inside], one, *args[inside + 1:], **kwargs))
     name = next((key for key, value in kwargs.items() if isinstance(value, Union)), None)
     if name is not None:
         return over(kwargs[name], lambda one: call(function, *args, **{**kwargs, name: one}))

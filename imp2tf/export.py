@@ -22,7 +22,7 @@ from imp2tf.errors import NotServable
 from imp2tf.export_endpoints import endpoints_of
 from imp2tf.export_files import replacing
 from imp2tf.export_state import State
-from imp2tf.export_trace import Endpoint, Served, serve
+from imp2tf.export_trace import Served, serve
 from imp2tf.export_tree import Tree
 from imp2tf.export_values import flat_names, result_names, unique
 from imp2tf.parameters import name_of
@@ -52,12 +52,10 @@ def save(obj_or_fn: Any, path: str | os.PathLike[str], signatures: Any = None) -
         raise NotServable(_name(obj_or_fn), reasons)
     tree = Tree(obj_or_fn)
     names = [name for place, labels, variables in state.variables() for name in tree.keep(place, labels, variables)]
-    functions = [(one, _loadable(one)) for one in served]
     _hold_captures(tree, served, state)
-    for one, function in functions:
-        for attribute in _attributes(one.endpoint):
-            if not hasattr(tree.root, attribute) or attribute == "__call__":
-                setattr(tree.root, attribute, function)
+    for attribute, group in _by_attribute(served).items():
+        if attribute == "__call__" or not hasattr(tree.root, attribute):
+            setattr(tree.root, attribute, _loadable(group))
     signed = {one.endpoint.signature: _signature(one) for one in served if one.endpoint.signature is not None}
     with replacing(path) as work:
         tf.saved_model.save(tree.root, str(work), signatures=signed)
@@ -68,11 +66,14 @@ def _name(saved: Any) -> str:
     return name_of(saved) if hasattr(saved, "__qualname__") else type(saved).__qualname__
 
 
-def _attributes(endpoint: Endpoint) -> list[str]:
-    """The names that the loaded object has a function under."""
-    own = getattr(endpoint.function, "__name__", "")
-    names = [endpoint.attribute or "", own if endpoint.attribute == "__call__" and own != "<lambda>" else ""]
-    return [name for name in dict.fromkeys(names) if name]
+def _by_attribute(served: Sequence[Served]) -> dict[str, list[Served]]:
+    """What the loaded object has under a name: a function for one kind of arguments, or for several."""
+    found: dict[str, list[Served]] = {}
+    for one in served:
+        own = getattr(one.endpoint.function, "__name__", "")
+        for name in {one.endpoint.attribute or "", own if one.endpoint.attribute == "__call__" and own.isidentifier() else ""} - {""}:
+            found.setdefault(name, []).append(one)
+    return found
 
 
 def _hold_captures(tree: Tree, served: Sequence[Served], state: State) -> None:
@@ -87,25 +88,55 @@ def _hold_captures(tree: Tree, served: Sequence[Served], state: State) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ functions
-def _loadable(served: Served) -> Any:
-    """The function that the loaded object has: with the user's parameters, structures and defaults."""
-    endpoint = served.endpoint
-    parameters = [one for one, value in zip(endpoint.parameters.list, endpoint.values, strict=True) if _can_pass(value)]
+def _loadable(group: Sequence[Served]) -> Any:
+    """A function of the loaded object: with the user's parameters, structures and defaults."""
+    parameters = [_passed(one) for one in group]
+    signature = inspect.Signature([_shown(one) for one, _ in parameters[0]])
 
     def loadable(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs)
         given.apply_defaults()
-        flat = tf.nest.flatten(list(given.arguments.values()), expand_composites=True)
-        return _result(served, [one for one in flat if isinstance(one, tf.Tensor)])
+        values = list(given.arguments.values())
+        served = next(one for one, passed in zip(group, parameters, strict=True) if _fits([value for _, value in passed], values))
+        return _result(served, [one for one in tf.nest.flatten(values, expand_composites=True) if isinstance(one, tf.Tensor)])
 
-    signature = inspect.Signature([_shown(one) for one in parameters])
     loadable.__signature__ = signature  # type: ignore[attr-defined]
-    loadable.__name__ = served.concrete.graph.name
+    loadable.__name__ = group[0].concrete.graph.name
     function = tf.function(loadable, autograph=False)
-    values = [value for value in endpoint.values if _can_pass(value)]
-    positional, keywords = endpoint.parameters.unbind(endpoint.values) if len(values) == len(endpoint.values) else (tuple(values), {})
-    function.get_concrete_function(*positional, **keywords)
+    for passed in parameters:
+        positional, keywords = _unbound(passed)
+        function.get_concrete_function(*positional, **keywords)
     return function
+
+
+def _passed(served: Served) -> list[tuple[inspect.Parameter, Any]]:
+    """The parameters that can be given to a loaded function, and for which kinds."""
+    return [(one, value) for one, value in zip(served.endpoint.parameters.list, served.endpoint.values, strict=True) if _can_pass(value)]
+
+
+def _unbound(passed: Sequence[tuple[inspect.Parameter, Any]]) -> tuple[list[Any], dict[str, Any]]:
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for parameter, value in passed:
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            args.extend(value)
+        elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            kwargs.update(value)
+        elif parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+            kwargs[parameter.name] = value
+        else:
+            args.append(value)
+    return args, kwargs
+
+
+def _fits(kinds: Sequence[Any], values: Sequence[Any]) -> bool:
+    """Whether a function was traced for such values."""
+    try:
+        tf.nest.assert_same_structure(list(kinds), list(values), expand_composites=True)
+    except (TypeError, ValueError):
+        return False
+    pairs = zip(tf.nest.flatten(list(kinds), expand_composites=True), tf.nest.flatten(list(values), expand_composites=True))
+    return all(kind.is_compatible_with(value) if isinstance(kind, tf.TypeSpec) else kind == value for kind, value in pairs)
 
 
 def _can_pass(value: Any) -> bool:

@@ -85,7 +85,7 @@ def _callable(saved: Any) -> Any:
 
 def _attribute(saved: Any, function: Any) -> str | None:
     """The name that a function has as an attribute of what is saved."""
-    origin = getattr(function, "__imp2tf_call__", (function,))[0]
+    origin = getattr(function, "__imp2tf_call__", function)
     name = getattr(origin, "__name__", None)
     if origin is saved or getattr(origin, "__self__", None) is not saved:
         return "__call__" if origin is saved else name
@@ -102,7 +102,7 @@ def _is_kinds(value: Any) -> bool:
 def _are_parameters(saved: Any, kinds: Mapping[Any, Any]) -> bool:
     if not callable(saved) or not kinds:
         return False
-    return set(kinds) <= set(Parameters(_plain(_callable(saved))).names)
+    return set(kinds) <= set(Parameters(saved.call if is_model(saved) else _plain(_callable(saved))).names)
 
 
 # ------------------------------------------------------------------------------------------------ one function
@@ -111,13 +111,13 @@ def _endpoint(function: Any, kinds: Any, signature: str | None, attribute: str |
     kwargs: dict[str, Any] = {}
     call = getattr(function, "__imp2tf_call__", None)
     if call is not None:
-        function, args, kwargs = call
+        (args, kwargs), function = function.structured_input_signature, call
     elif isinstance(kinds, Mapping):
         kwargs = dict(kinds)
     elif kinds is not None:
         args = tuple(kinds) if isinstance(kinds, (list, tuple)) else (kinds,)
-    elif is_model(function):
-        return model_endpoint(function, signature)
+    if is_model(function):
+        return model_endpoint(function, signature, (args, kwargs) if kinds is not None else None)
     plain = _plain(function)
     parameters = Parameters(plain)
     if call is None and kinds is None:
@@ -199,15 +199,25 @@ def _candidates(saved: Any) -> Iterator[tuple[str, Any]]:
 
 
 # ------------------------------------------------------------------------------------------------ Keras
-def model_endpoint(model: Any, signature: str | None) -> Endpoint:
-    """A Keras model's call, for batches of any size."""
-    takes_training = "training" in inspect.signature(model.call).parameters
-    return Endpoint(model, Parameters(_inputs), (_model_inputs(model),), model.name, signature, "__call__",
-                    {"training": False} if takes_training else {})
+def model_endpoint(model: Any, signature: str | None, kinds: tuple[Any, Any] | None = None) -> Endpoint:
+    """A Keras model's call, for batches of any size, not in training."""
+    parameters = Parameters(model.call)
+    args, kwargs = kinds or ((_model_inputs(model),), {})
+    bound = dict(zip(parameters.names, parameters.bind(tuple(args), kwargs), strict=True))
+    if "training" in bound and "training" not in kwargs:
+        bound["training"] = False
+    given = [one for one in parameters.list if one.name == "training" or _holds_specs(bound[one.name])]
+    parameters.restrict([given[0], *(_by_keyword(one, bound[one.name]) for one in given[1:])])
+    return Endpoint(model, parameters, tuple(_as_kind(bound[name]) for name in parameters.names), model.name, signature, "__call__")
 
 
-def _inputs(inputs: Any) -> None:
-    """The parameters of a served model."""
+def _by_keyword(parameter: inspect.Parameter, value: Any) -> inspect.Parameter:
+    default = inspect.Parameter.empty if _holds_specs(value) else value
+    return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=default)
+
+
+def _holds_specs(value: Any) -> bool:
+    return any(isinstance(one, (tf.TypeSpec, tf.Tensor)) for one in tf.nest.flatten(value))
 
 
 def _model_inputs(model: Any) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import linecache
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -39,7 +39,6 @@ class Endpoint:
     name: str
     signature: str | None  # under which clients call it
     attribute: str | None  # under which the loaded object has it
-    extra: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # keyword arguments of every call
 
     def specs(self) -> list[tf.TypeSpec]:
         """All inputs, components of ragged and sparse tensors apart."""
@@ -75,17 +74,17 @@ class _Refused(BaseException):
 def serve(endpoints: Sequence[Endpoint]) -> tuple[list[Served], State, list[ConversionError]]:
     """Trace all endpoints over one state. There is nothing to save if there are reasons against it."""
     state = State()
-    refused: dict[str, list[ConversionError]] = {}
-    served: dict[str, Served] = {}
+    refused: dict[int, list[ConversionError]] = {}
+    served: dict[int, Served] = {}
     while True:
         before = state.widenings
-        for endpoint in endpoints:
-            if endpoint.name in refused:
+        for number, endpoint in enumerate(endpoints):
+            if number in refused:
                 continue
             try:
-                served[endpoint.name] = _settled(endpoint, state)
+                served[number] = _settled(endpoint, state)
             except _Refused as error:
-                refused[endpoint.name] = error.reasons
+                refused[number] = error.reasons
         if state.widenings == before:
             return list(served.values()), state, [reason for reasons in refused.values() for reason in reasons]
 
@@ -108,7 +107,7 @@ def _served(endpoint: Endpoint, state: State) -> Served:
             write_back = state.enter(session)
             session.stop = _stop(session, write_back)
             positional, keywords = endpoint.parameters.unbind([_owned(session, value) for value in endpoint.filled(tensors)])
-            result = lowering.result(calls.call(endpoint.function, *positional, **keywords, **endpoint.extra))
+            result = lowering.result(calls.call(endpoint.function, *positional, **keywords))
             write_back()
             flat = tf.nest.flatten(result, expand_composites=True)
             parts["result"] = result

@@ -59,7 +59,7 @@ class Tree:
         if isinstance(value, Trackable) and not isinstance(value, tf.Module):
             self.held.add(id(value))
             return value if type(value).__module__.startswith("tensorflow.") else None
-        if not _is_of_user(value):
+        if not _is_of_user(value) and not isinstance(value, tf.Module):
             return None
         return self._node(value, lambda made: self._fields(made, value, depth))
 

@@ -217,7 +217,7 @@ def flat_names(structure: Any, name: str) -> Iterator[tuple[str, Any]]:
     if isinstance(structure, (list, tuple)):
         structure = dict(enumerate(structure))
     if isinstance(structure, dict):
-        for key in structure:
+        for key in sorted(structure):  # as tf.nest takes dicts apart
             yield from flat_names(structure[key], _joined(name, key))
     elif isinstance(structure, tf.Tensor):
         yield name, structure

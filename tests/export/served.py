@@ -87,7 +87,8 @@ def nested_dicts():
     return swap
 
 
-@served("m(Point(tf.constant([1.]), tf.constant([2.])))", "m(Point(x=tf.constant([5.]), y=tf.constant([2.])))", signatures=[Point(ROW, ROW)])
+@served("m(Point(tf.constant([1.]), tf.constant([2.])))", "m(Point(x=tf.constant([5.]), y=tf.constant([2.])))",
+        signatures=[Point(ROW, ROW)])
 def named_tuples():
     def turn(point):
         if tf.reduce_sum(point.x) > tf.reduce_sum(point.y):
