@@ -256,7 +256,9 @@ def _concrete(call: Callable[..., Any], function: ConvertedFunction[..., Any], a
     traced.__name__ = function.name
     traced.__signature__ = inspect.signature(call)  # type: ignore[attr-defined]
     graph = tf.function(traced, autograph=False, input_signature=function.input_signature, jit_compile=function.jit_compile)
-    return graph.get_concrete_function(*args, **kwargs)
+    concrete = graph.get_concrete_function(*args, **kwargs)
+    concrete.__imp2tf_call__ = call  # what `imp2tf.save` traces anew, with the state of the function lifted
+    return concrete
 
 
 # ------------------------------------------------------------------------------------------------ convert

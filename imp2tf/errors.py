@@ -10,11 +10,12 @@ from __future__ import annotations
 import dataclasses
 import re
 import types
+from collections.abc import Sequence
 from typing import NoReturn
 
 __all__ = [
     "GENERATED_BLOCK", "Contents", "ConversionError", "DivergenceError", "Fallback", "ForeignCall", "GraphRefused", "Location", "LostValue",
-    "NeedsValue", "NoFixpoint", "NoSource", "NotVerified", "RaisesUnderTry", "RecompileLimit", "Recompiled", "SeveralKinds",
+    "NeedsValue", "NoFixpoint", "NoSource", "NotServable", "NotVerified", "RaisesUnderTry", "RecompileLimit", "Recompiled", "SeveralKinds",
     "TraceFailed", "UnsupportedSyntax", "VariableCreated", "XlaRefused", "fall_back", "is_library_file", "is_own_file",
     "user_location",
 ]
@@ -170,6 +171,21 @@ class DivergenceError(ConversionError):
 
     code = "I2T201"
     hint = "please report this with the program: the eager result is the right one"
+
+
+class NotServable(ConversionError):
+    """What `imp2tf.save` is given needs Python when it is served."""
+
+    code = "I2T301"
+    hint = "leave what needs Python out of the functions that are saved"
+
+    def __init__(self, name: str, reasons: Sequence[ConversionError]) -> None:
+        super().__init__(f"{name} cannot be served without Python", location=reasons[0].location if reasons else None)
+        self.reasons = list(reasons)
+
+    def __str__(self) -> str:
+        lines = [f"  {one.code}: {one.reason}{f' [{one.location}]' if one.location else ''}" for one in self.reasons]
+        return "\n".join([f"{self.code}: {self.reason}; nothing was written", *lines, f"  (hint: {self.hint})"])
 
 
 class Fallback(BaseException):

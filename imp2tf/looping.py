@@ -28,7 +28,7 @@ from imp2tf.states import State, Variables
 from imp2tf.tf_compat import build_while
 from imp2tf.values import DEAD, Deferred, PyNumber, Union
 
-__all__ = ["loop"]
+__all__ = ["kept", "loop"]
 
 MAX_WIDENINGS = 12
 
@@ -175,11 +175,11 @@ def _widened(session: Session, layout: _Layout, wider: list[Spec], fresh: dict[P
     session.undo(log)
     log.clear()
     count = len(layout.locals)
-    specs = [_kept(join(Constant(frozen_place(place, session.depth)), Constant(value))) for place, value in fresh.items()]
+    specs = [kept(join(Constant(frozen_place(place, session.depth)), Constant(value))) for place, value in fresh.items()]
     return _Layout(wider[:count], [*layout.places, *fresh], [*wider[count:], *specs], layout.told)
 
 
-def _kept(spec: Spec) -> Spec:
+def kept(spec: Spec) -> Spec:
     """Nothing of an abandoned trace may survive as a constant."""
     if isinstance(spec, Constant) and isinstance(spec.value, (tf.Tensor, PyNumber, Union, Deferred)):
         return describe(spec.value)

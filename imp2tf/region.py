@@ -31,7 +31,7 @@ from imp2tf.values import DEAD
 
 __all__ = [
     "arrive", "check", "cond", "emit_raise", "frozen_place", "last_call", "leave_to_python_if", "note_cells",
-    "scope", "select", "stop_if",
+    "scope", "select", "stop_if", "unpacked",
 ]
 
 REGION_OPS = frozenset({"If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall", "StatefulPartitionedCall"})
@@ -67,6 +67,7 @@ class _Path:
 
 
 def frozen_place(place: Place, depth: int) -> Any:
+    """What a place holds now; what was born at `depth` or deeper is described by its elements."""
     value = old_value(place)
     if isinstance(place, (Contents, Tail)):
         return Snapshot(_like(place), frozen_elements(value, depth), inner=True)
@@ -101,6 +102,9 @@ def emit_raise(session: Session, raised: ProgramRaise) -> None:
     """Make the program's own exception end the run at this point of the graph."""
     if session.trying:
         fall_back(RaisesUnderTry, f"{type(raised.error).__name__} may be raised by a call or an operation under try or with")
+    if session.stop is not None:
+        session.stop(raised)
+        return
     if raised.retry is not None and has_effects_so_far(session):
         fall_back(TraceFailed, f"an operation refuses its arguments: {raised.error}")
     make, values = rebuilder(session, raised)
@@ -208,14 +212,15 @@ def arrive(session: Session, state: State, places: list[Place], specs: list[Spec
     """Go on with the joined values."""
     count = len(specs) - len(places)
     values = tuple(spec.unpack(tensors) for spec in specs[:count])
-    contents = [_unpacked(place, spec, tensors) for place, spec in zip(places, specs[count:], strict=True)]
+    contents = [unpacked(place, spec, tensors) for place, spec in zip(places, specs[count:], strict=True)]
     found = patched([*range(count), *places], specs, [*values, *contents])
     for place, value in zip(places, found[count:], strict=True):
         session.write(place, value)
     state.set(tuple(found[:count]))
 
 
-def _unpacked(place: Place, spec: Spec, tensors: Iterator[tf.Tensor]) -> Any:
+def unpacked(place: Place, spec: Spec, tensors: Iterator[tf.Tensor]) -> Any:
+    """What a place holds where `tensors` arrive."""
     return spec.unpack_elements(tensors) if isinstance(place, (Contents, Tail)) else spec.unpack(tensors)
 
 

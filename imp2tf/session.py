@@ -12,12 +12,12 @@ import dataclasses
 import threading
 import time
 import weakref
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.errors import Contents, Location, fall_back
+from imp2tf.errors import Contents, ConversionError, Location, fall_back
 from imp2tf.places import Attribute, Place
 from imp2tf.sources import Pinned, PlacePart, Source
 from imp2tf.tf_compat import global_seed
@@ -136,7 +136,7 @@ def in_host_call() -> bool:
 class Session:
     """The state of one trace."""
 
-    def __init__(self, graph: Any, relaxations: Relaxations) -> None:
+    def __init__(self, graph: Any, relaxations: Relaxations) -> None:  # noqa: PLR0915 (a list of fields)
         self.graph = graph
         self.relaxations = relaxations
         self.deadline = time.monotonic() + relaxations.budget if relaxations.budget and relaxations.shapes else None
@@ -176,6 +176,8 @@ class Session:
         self.disguises: list[Any] = []  # how libraries that the program runs in change its exceptions, innermost last
         self.consumers: list[Any] = []  # what the consumers of running generators may change: a State for each
         self.embedded = False
+        self.stop: Callable[[Any], None] | None = None  # how an exception of the program ends a run that no Python attends
+        self.refused: list[ConversionError] | None = None  # what a run without Python cannot do, where tracing goes on to find more
         self.run: Any = None
 
     # -------------------------------------------------------------------------------------- births

@@ -33,7 +33,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     ("features", ("converters", "converters.*")),
     ("running", ("parameters", "input_signature", "guards", "taped", "trace", "verify", "dispatch", "embedding", "report")),
-    ("front ends", ("__init__", "__main__", "api", "keras", "keras.*", "export", "check")),
+    ("front ends", ("__init__", "__main__", "api", "keras", "keras.*", "export", "export_*", "check")),
 )  # fmt: skip
 
 REGISTRY = "imp2tf.converters"
