@@ -11,11 +11,12 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.connectivity import BOTH, CALLS, Connections, Junction, Ways, is_differentiable
+from imp2tf.connectivity import BOTH, CALLS, LOOPS, Connections, Junction, Ways, is_differentiable
 from imp2tf.session import Session
 from imp2tf.tf_compat import FuncGraph, function_graph
 
-__all__ = ["BranchFlags", "Junctions", "decided", "junctions_of", "note_junction", "results_vary", "ways_told"]
+__all__ = ["BranchFlags", "Junctions", "decided", "junctions_of", "note_junction", "results_vary", "ways_told",
+           "where_loops_turn"]
 
 
 class Junctions:
@@ -23,11 +24,14 @@ class Junctions:
 
     def __init__(self, keys: Iterable[Junction] = (), flags: Iterable[tf.Tensor] = ()) -> None:
         self.keys = list(keys)
+        self.loops: set[Junction] = set()
         self._flags = list(flags)
 
     def copy(self) -> Junctions:
         """The junctions so far."""
-        return Junctions(self.keys, self._flags)
+        made = Junctions(self.keys, self._flags)
+        made.loops |= self.loops
+        return made
 
     def add(self, keys: Sequence[Junction], flags: tf.Tensor) -> None:
         """Add junctions, with a bool tensor of twice as many elements."""
@@ -66,18 +70,21 @@ def note_junction(session: Session, graph: FuncGraph, op: tf.Operation, way: tf.
     if not any(map(is_differentiable, op.outputs)):
         return
     found = junctions_of(session, graph)
-    found.add([_key(graph, op)], tf.stack([tf.reshape(way, []), tf.reshape(tf.logical_not(way), [])]))
+    key, kind = _key(graph, op)
+    if kind in LOOPS:
+        found.loops.add(key)
+    found.add([key], tf.stack([tf.reshape(way, []), tf.reshape(tf.logical_not(way), [])]))
     for flags in told:
         found.add(inner, flags)
 
 
-def _key(graph: FuncGraph, op: tf.Operation) -> Junction:
-    """The key of an If or While, also where TensorFlow wrapped it in a function."""
+def _key(graph: FuncGraph, op: tf.Operation) -> tuple[Junction, str]:
+    """The key of an If or While, also where TensorFlow wrapped it in a function, and its type."""
     inner = function_graph(graph, op.get_attr("f").name) if op.type.endswith("PartitionedCall") else None
     if inner is None:
-        return id(graph), op.name
+        return (id(graph), op.name), op.type
     wrapped = next(one for one in reversed(inner.get_operations()) if one.type in CALLS)
-    return id(inner), wrapped.name
+    return (id(inner), wrapped.name), wrapped.type
 
 
 def results_vary(graph: FuncGraph, results: Sequence[tf.Tensor]) -> bool:
@@ -132,6 +139,12 @@ def decided(reached: Callable[[Connections], int], size: int, junctions: Sequenc
         return decide({}, found)
     except _TooMany:
         return found[0]
+
+
+def where_loops_turn(reached: Callable[[Connections], int], junctions: Sequence[Junctions]) -> int:
+    """The mask of what is connected on every way of a run that enters all its loops."""
+    known = {key: (True, False) for one in junctions for key in one.loops}
+    return reached(Connections(known, certain=True))
 
 
 def _chosen(is_first: tf.Tensor, is_second: tf.Tensor, masks: Sequence[Any], size: int) -> tf.Tensor:
