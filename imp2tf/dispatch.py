@@ -13,7 +13,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, Recompiled, RecompileLimit, XlaRefused
+from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, Recompiled, RecompileLimit, TraceFailed, XlaRefused
+from imp2tf.exceptions import ProgramRaise, innermost
 from imp2tf.guards import describe_guard, find_misses, relax
 from imp2tf.input_signature import InputSignature
 from imp2tf.inspection import nodes_of
@@ -113,9 +114,19 @@ class Dispatcher:
         if self.settled is not None:
             return self._python(args, kwargs, self.settled)
         ready = self._ready(values) or self._new_graph(values)
-        if not isinstance(ready, tuple):
-            return self._plain(args, kwargs) if ready is None else self._fall_back(ready, args, kwargs)
+        if isinstance(ready, CertainlyRaises):
+            return self._certain(ready, args, kwargs)
+        if isinstance(ready, ConversionError):
+            return self._fall_back(ready, args, kwargs)
         return (self._verified if chosen == "verify" else self._run)(*ready, values, args, kwargs)
+
+    def _certain(self, failure: CertainlyRaises, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Plain Python raises the program's own error; if it does not, it was none, and that is the reason."""
+        result = self._plain(args, kwargs)
+        if self.options.fullgraph:
+            raise failure
+        self._noted(failure).count += 1
+        return result
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any] | None:
         """The arguments, one for each parameter; None where Python itself is to say what is wrong with them."""
@@ -204,8 +215,8 @@ class Dispatcher:
         return self._plain(args, kwargs)
 
     # -------------------------------------------------------------------------------------- tracing
-    def _new_graph(self, values: Sequence[Any]) -> Ready | ConversionError | None:
-        """A new graph with its inputs, or why there is none; None where the program raises whatever the tensors are."""
+    def _new_graph(self, values: Sequence[Any]) -> Ready | ConversionError:
+        """A new graph with its inputs, or why there is none."""
         with self.lock:
             ready = self._ready(values)  # another thread may have made it meanwhile
             if ready is not None:
@@ -219,9 +230,9 @@ class Dispatcher:
                 return RecompileLimit(f"traced {self.counts['traces']} times; {self._last_miss()}")
             try:
                 return self._trace(values)
-            except AlwaysRaises:
+            except AlwaysRaises as raises:
                 self._count("always_raised")
-                return None
+                return _certainly(raises)
             except Fallback as fallback:
                 fallback.error.__cause__ = fallback.__cause__
                 return fallback.error
@@ -319,12 +330,16 @@ class Dispatcher:
     def _fall_back(self, error: ConversionError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.options.fullgraph:
             raise error
+        return self._python(args, kwargs, self._noted(error))
+
+    def _noted(self, error: ConversionError) -> FallbackRecord:
+        """The record of a reason; after it came often enough in a row there are no more attempts."""
         record = self.note(error)
         self.failures_in_a_row = self.failures_in_a_row + 1 if self.last_failure is record else 1
         self.last_failure = record
         if self.failures_in_a_row >= error.patience:
             self.settled = record
-        return self._python(args, kwargs, record)
+        return record
 
     def note(self, error: ConversionError) -> FallbackRecord:
         """The record of a reason; a new one is told."""
@@ -344,6 +359,20 @@ def _forget(dispatcher: weakref.ref[Dispatcher], graph: Graph) -> None:
     if found is not None:
         with contextlib.suppress(ValueError):
             found.graphs.remove(graph)
+
+
+class CertainlyRaises(TraceFailed):
+    """Tracing met an error that looks like the program's own, but plain Python does not raise it."""
+
+
+def _certainly(raises: AlwaysRaises) -> CertainlyRaises:
+    raised = raises.__cause__
+    error = raised.error if isinstance(raised, ProgramRaise) else raises
+    failure = CertainlyRaises(
+        f"tracing met {type(error).__name__}, which plain Python does not raise: {error}",
+        location=innermost(raised.frames) if isinstance(raised, ProgramRaise) else None)
+    failure.__cause__ = error
+    return failure
 
 
 def _first_line(error: BaseException) -> str:

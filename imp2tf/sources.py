@@ -26,6 +26,7 @@ __all__ = [
     "Part",
     "Pinned",
     "PlacePart",
+    "Setting",
     "Source",
 ]
 
@@ -307,3 +308,26 @@ class Member(Part):
 
     def expression(self, code: Code) -> str:
         return f"{code.value(self.parent)}.{self.key}"
+
+
+class Setting(Source):
+    """What a function says of the state of a library."""
+
+    def __init__(self, name: str, read: Callable[[], Any]) -> None:
+        self.name = name
+        self.read = read
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Setting) and other.read is self.read
+
+    def __hash__(self) -> int:
+        return hash(self.read)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def fetch(self, args: Sequence[Any]) -> Any:
+        return self.read()
+
+    def expression(self, code: Code) -> str:
+        return f"{code.constant(self.read)}()"

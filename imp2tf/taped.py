@@ -1,7 +1,8 @@
 """Calls of a graph while a gradient tape records: None where eager's gradient is None, where the graph's own would be zeros.
 
-An input that no result depends on is not told to the tape. One that the results depend on only on some ways passes a gate,
-which is open if the run went one of them.
+An input that no result depends on is not told to the tape. One that only some results depend on, or only on some ways, passes
+a gate: it is open if a result that depends on it, on the way the run went, is what is differentiated. The tape tells: it comes
+by those results before it comes to the gates.
 
 The usual tape, one that is asked once, is served here: the graph that keeps what its gradient needs is run, and one record
 made. For other tapes and for forward accumulators TensorFlow makes the call, on aliases of the inputs.
@@ -14,9 +15,11 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
+import numpy as np
 import tensorflow as tf
 
 from imp2tf.connectivity import CALLS, Connections, Junction, is_differentiable
+from imp2tf.junctions import ways_told
 from imp2tf.tf_compat import (
     TapeFunctions,
     call_concrete,
@@ -27,6 +30,7 @@ from imp2tf.tf_compat import (
     tape_functions,
     tape_may_record,
     variables_accessed,
+    watched_result,
     watching,
 )
 
@@ -47,8 +51,9 @@ class Taped:
         self._trainable = [weakref.ref(variable) for variable in variables if variable.trainable]
         self._junctions = junctions
         self._graph = concrete.graph
-        self._results = list(concrete.graph.outputs)
-        self._open: dict[bytes, list[bool]] = {}
+        self._count = len(concrete.graph.outputs)
+        self._results = [place for place, tensor in enumerate(concrete.graph.outputs) if is_differentiable(tensor)]
+        self._open: dict[bytes, list[int]] = {}
         self._may_inline, self._may_switch = may_inline, may_switch
         self._unrecorded = direct_call(concrete, may_inline, may_switch)
         self._functions: TapeFunctions | Literal[False] | None = None  # False: TensorFlow has none that can be used
@@ -71,7 +76,7 @@ class Taped:
         if self._functions is None:
             with self._making:
                 if self._functions is None:
-                    found = tape_functions(self._concrete, captured, len(self._results), self._may_inline, self._may_switch)
+                    found = tape_functions(self._concrete, captured, self._count, self._may_inline, self._may_switch)
                     self._functions = False if found is None else found
         return self._functions or None
 
@@ -83,52 +88,74 @@ class Taped:
         run = _Run(self)
         for place in gates:
             captured[place] = gated(captured[place], functools.partial(run.connects, place))
-        outputs = call_concrete(self._concrete, captured)
-        if self._junctions:
-            run.way = outputs[-1]
-        return outputs
+        return run.told(list(call_concrete(self._concrete, captured)), bool(gates))
 
     @functools.cached_property
     def _inputs(self) -> tuple[frozenset[int], frozenset[int]]:
-        """Places of the inputs that no result depends on, and of those that some may depend on."""
-        if not any(op.type in CALLS for op in self._graph.get_operations()):
+        """Places of the inputs that no result depends on, and of those that not every result depends on on every way."""
+        if len(self._results) < 2 and not any(op.type in CALLS for op in self._graph.get_operations()):
             return frozenset(), frozenset()  # gradients are None by themselves
         places = [place for place, tensor in enumerate(self._graph.inputs) if self._may_be_watched(place, tensor)]
-        possible = self._connected(Connections())
-        certain = self._connected(Connections(certain=True)) if self._junctions else possible
+        possible = self._dependents(Connections())
+        certain = self._dependents(Connections(certain=True)) if self._junctions else possible
+        every = (1 << len(self._results)) - 1
         closed = frozenset(place for place in places if not possible[place])
-        return closed, frozenset(place for place in places if possible[place] and not certain[place])
+        return closed, frozenset(place for place in places if possible[place] and certain[place] != every)
 
     def _may_be_watched(self, place: int, tensor: tf.Tensor) -> bool:
         if tensor.dtype in (tf.resource, tf.variant):
             return place in self._variables
         return is_differentiable(tensor)
 
-    def _connected(self, connections: Connections) -> list[bool]:
-        return connections.reached(self._graph, self._graph.inputs, self._results)
+    def _dependents(self, connections: Connections) -> list[int]:
+        """For each input, the mask of the differentiable results that depend on it."""
+        outputs, inputs = self._graph.outputs, self._graph.inputs
+        reached = connections.reached(self._graph, inputs, [outputs[place] for place in self._results])
+        return [sum(1 << bit for bit, mask in enumerate(reached) if mask >> place & 1) for place in range(len(inputs))]
 
-    def connected_on(self, way: tf.Tensor) -> list[bool]:
-        """For each input, whether a result depends on it if the run goes this way."""
-        taken = way.numpy()
+    def dependents_on(self, way: tf.Tensor | None) -> list[int]:
+        """For each input, the mask of the results that depend on it if the run goes this way."""
+        taken = np.zeros(0, bool) if way is None else way.numpy()
         key = taken.tobytes()
         if key not in self._open:
             if len(self._open) >= MAX_WAYS:
                 self._open.clear()
-            ways = dict(zip(self._junctions, taken.tolist(), strict=True))
-            self._open[key] = self._connected(Connections(ways))
+            self._open[key] = self._dependents(Connections(ways_told(self._junctions, taken.tolist())))
         return self._open[key]
 
 
 class _Run:
-    """One call: the way it went is known when its gradient is asked for."""
+    """One call: the way it went, and which of its results a gradient is asked of, are known when the tape comes by."""
 
     def __init__(self, taped: Taped) -> None:
         self._taped = taped
         self.way: tf.Tensor | None = None
+        self._asked = 0
+        self._answered = False
+
+    def told(self, outputs: list[tf.Tensor], gates: bool) -> list[tf.Tensor]:
+        """The results; where there are gates, as aliases that tell that a gradient comes to them."""
+        taped = self._taped
+        if taped._junctions:
+            self.way = outputs[-1]
+        if gates and len(taped._results) > 1:
+            for bit, place in enumerate(taped._results):
+                outputs[place] = watched_result(outputs[place], functools.partial(self.asked, bit))
+        return outputs
+
+    def asked(self, result: int) -> None:
+        """A gradient comes to a result, by its number."""
+        if self._answered:  # this is another gradient
+            self._asked, self._answered = 0, False
+        self._asked |= 1 << result
 
     def connects(self, place: int) -> bool:
-        """Whether a result depends on an input."""
-        return self.way is None or self._taped.connected_on(self.way)[place]
+        """Whether a result that is differentiated depends on an input."""
+        if self.way is None and self._taped._junctions:
+            return True  # a forward accumulator asks before the run
+        self._answered = True
+        dependents = self._taped.dependents_on(self.way)[place]
+        return bool(dependents & self._asked if self._asked else dependents)
 
 
 class _FirstOrder(_Run):
@@ -147,10 +174,7 @@ class _FirstOrder(_Run):
         self._residuals = functions.kept(captured, outputs)
         inputs = [one for place, one in enumerate(captured) if place not in self._closed] if self._closed else captured
         record(functions.forward.name, outputs[: functions.recorded], inputs, self._gradients)
-        results = outputs[: len(taped._results)]
-        if taped._junctions:
-            self.way = results[-1]
-        return results
+        return self.told(outputs[: taped._count], bool(self._gates))
 
     def _gradients(self, *given: Any) -> list[Any]:
         """The gradients by the inputs, given those of the results."""

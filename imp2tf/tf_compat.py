@@ -27,6 +27,7 @@ from tensorflow.python.ops import cond_v2 as _cond_v2
 from tensorflow.python.ops import control_flow_util_v2 as _util
 from tensorflow.python.ops import handle_data_util as _handle_data
 from tensorflow.python.ops import resource_variable_ops as _variables
+from tensorflow.python.ops import tensor_array_ops as _arrays
 from tensorflow.python.ops import while_v2 as _while_v2
 
 from imp2tf.trials import Trial
@@ -41,6 +42,7 @@ __all__ = [
     "FuncGraph",
     "TapeFunctions",
     "add_control_input",
+    "array_with_flow",
     "branch_graph",
     "build_cond",
     "build_while",
@@ -406,6 +408,24 @@ def gated(tensor: tf.Tensor, is_open: Callable[[], bool]) -> tf.Tensor:
         alias = tf.identity(tensor)
     _record.record_operation("Identity", [alias], [tensor], lambda gradient: [gradient if is_open() else None])
     return alias
+
+
+def watched_result(tensor: tf.Tensor, told: Callable[[], None]) -> tf.Tensor:
+    """An alias of an eager tensor; `told()` is called when a gradient comes to it."""
+
+    def passed(gradient: tf.Tensor) -> list[tf.Tensor]:
+        told()
+        return [gradient]
+
+    with _record.stop_recording():
+        alias = tf.identity(tensor)
+    _record.record_operation("Identity", [alias], [tensor], passed)
+    return alias
+
+
+def array_with_flow(array: tf.TensorArray, flow: tf.Tensor) -> tf.TensorArray:
+    """A `TensorArray` of a graph as it is after what `flow` holds was written."""
+    return _arrays.build_ta_with_new_flow(array, flow)
 
 
 def dtype_of_list(tensor: tf.Tensor) -> tf.DType | None:

@@ -6,6 +6,7 @@ import tensorflow as tf
 from imp2tf.tf_compat import (
     AutomaticControlDependencies,
     DirectCall,
+    array_with_flow,
     branch_graph,
     build_cond,
     build_while,
@@ -132,6 +133,14 @@ def _probe_seed() -> bool:
     return global_seed() is None or isinstance(global_seed(), int)
 
 
+def _probe_array() -> bool:
+    def both() -> tf.Tensor:
+        empty = tf.TensorArray(tf.int32, 1, element_shape=[])
+        return array_with_flow(empty, empty.write(0, 7).flow).stack()
+
+    return tf.function(both, autograph=False)().numpy().tolist() == [7]
+
+
 def _probe_direct_call() -> bool:
     x = tf.constant([2.0])
     concrete = tf.function(lambda: [x * x], autograph=False).get_concrete_function()
@@ -174,6 +183,6 @@ def _probe_watching_variables() -> bool:
 PROBES = (
     ("cond", _probe_cond), ("while", _probe_while), ("capture", _probe_capture), ("tape", _probe_tape),
     ("functions", _probe_functions), ("list", _probe_list), ("redirect", _probe_redirect), ("seed", _probe_seed),
-    ("direct call", _probe_direct_call), ("tape functions", _probe_tape_functions), ("tensors", _probe_tensors),
+    ("array", _probe_array), ("direct call", _probe_direct_call), ("tape functions", _probe_tape_functions), ("tensors", _probe_tensors),
     ("watching variables", _probe_watching_variables),
 )
