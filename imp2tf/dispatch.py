@@ -151,13 +151,9 @@ class Dispatcher:
 
     def _bring_forward(self, graph: Graph) -> None:
         """Graphs that are used stay in front; those that are not come to the end, where they are dropped."""
-        if self.lock.acquire(blocking=False):
-            try:
-                if graph in self.graphs:
-                    self.graphs.remove(graph)
-                    self.graphs.insert(0, graph)
-            finally:
-                self.lock.release()
+        with contextlib.suppress(ValueError):  # another thread did it, or it was dropped
+            self.graphs.remove(graph)
+            self.graphs.insert(0, graph)
 
     def _start_anew(self) -> None:
         """TensorFlow was set up anew: it has forgotten the graphs."""

@@ -272,12 +272,12 @@ class DirectCall:
         else:
             self._trial.took(form, time.perf_counter() - started)
             if self._trial.form != form:
-                self._form = self._attributes(*self._trial.form)
+                self._form = self._attributes(self._context, *self._trial.form)
             return outputs
         return self._failed(op, error, inputs)
 
-    def _attributes(self, quick: bool, inline: bool) -> tuple[str, tuple[Any, ...]]:
-        config = self._context.function_call_options.config_proto_serialized
+    def _attributes(self, context: Any, quick: bool, inline: bool) -> tuple[str, tuple[Any, ...]]:
+        config = context.function_call_options.config_proto_serialized
         config = _without_optimizer(config) if quick else config
         if not inline:
             return self.name, ("executor_type", "", "config_proto", config)
@@ -290,8 +290,8 @@ class DirectCall:
         """Whether TensorFlow is to make the call itself; not if the runtime was only not asked for this function yet."""
         if self._context is None:
             context.ensure_initialized()
+            self._form = self._attributes(context, *self._trial.form)
             self._context = context
-            self._form = self._attributes(*self._trial.form)
         special = self._special or bool(context._thread_local_data.op_callbacks) or _cancellation.context() is not None
         return special or context is not self._context
 
