@@ -15,6 +15,8 @@ from imp2tf.arithmetic import run_operation
 from imp2tf.calls import replace_call
 from imp2tf.connectivity import connected_sources
 from imp2tf.foreign import adopted, lowered
+from imp2tf.junctions import ways_of
+from imp2tf.session import active
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import Union
 
@@ -44,6 +46,10 @@ def none_where_unconnected(found: Any, target: Any, sources: Any, unconnected: A
     if tf.UnconnectedGradients(unconnected) is not NONE or not targets or not all(map(_is_dense, whole)):
         return found
     connected = connected_sources(targets, whole)
+    session = active()
+    if session is not None and session.interposed:
+        ways = ways_of(session, targets, whole)
+        session.uncertain.extend((source, place, ways) for place, source in enumerate(whole) if ways is not None)
     gradients = [one if joined else None for one, joined in zip(tf.nest.flatten(found), connected, strict=True)]
     return tf.nest.pack_sequence_as(sources, gradients)
 

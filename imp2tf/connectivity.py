@@ -18,7 +18,7 @@ import tensorflow as tf
 
 from imp2tf.tf_compat import FuncGraph, function_graph, has_gradient
 
-__all__ = ["CALLS", "Connections", "Junction", "connected_sources", "is_differentiable"]
+__all__ = ["CALLS", "Connections", "Junction", "connected_sources", "enclosing_graphs", "is_differentiable"]
 
 # An operation at which a run may go one way or the other: its graph, by id, and its name.
 Junction = tuple[int, str]
@@ -46,13 +46,15 @@ def is_differentiable(tensor: tf.Tensor) -> bool:
 class Connections:
     """Follows sources through graphs.
 
-    `taken` tells at some junctions whether the first branch is taken or the loop entered; `certain` counts at the others
-    only what holds on every way.
+    `taken` tells at some junctions whether the first branch is taken or the loop entered; `certain` counts at the others, or at
+    those of the others that are `among` some, only what holds on every way.
     """
 
-    def __init__(self, taken: Mapping[Junction, bool] | None = None, certain: bool = False) -> None:
+    def __init__(self, taken: Mapping[Junction, bool] | None = None, certain: bool = False,
+                 among: frozenset[Junction] | None = None) -> None:
         self._taken = taken or {}
         self._certain = certain
+        self._among = among
         self._tables: dict[int, Table] = {}
         self._flows: dict[str, bool] = {}
 
@@ -84,7 +86,8 @@ class Connections:
         if op.type in BRANCHES:
             del given[0]  # the predicate
         through = [[_selected(given, sources) for sources in table[:count]] for table in tables]
-        combined: Callable[[int, int], int] = operator.and_ if self._certain else operator.or_
+        certain = self._certain and (self._among is None or (id(graph), op.name) in self._among)
+        combined: Callable[[int, int], int] = operator.and_ if certain else operator.or_
         return [reduce(combined, masks) for masks in zip(*through)]
 
     def _lets_flow(self, kind: str) -> bool:
@@ -140,20 +143,20 @@ def _closure(body: Table) -> Table:
 
 
 # ------------------------------------------------------------------------------------------------ across graphs
-def connected_sources(targets: Sequence[tf.Tensor], sources: Sequence[Any]) -> list[bool]:
+def connected_sources(targets: Sequence[tf.Tensor], sources: Sequence[Any], connections: Connections | None = None) -> list[bool]:
     """For each source, a tensor or variable, whether one of the targets may depend on it.
 
     The targets are tensors of graphs under construction; sources may belong to the graphs around theirs. Graphs without
     control flow need none of this: their gradients are None by themselves.
     """
-    graphs = _enclosing(targets)
+    graphs = enclosing_graphs(targets)
     if not any(op.type in CALLS for graph in graphs for op in graph.get_operations()):
         return [True] * len(sources)
     masks: Masks = {}
     for bit, source in enumerate(sources):
         tensor = getattr(source, "handle", source)
         masks[id(tensor)] = masks.get(id(tensor), 0) | 1 << bit
-    connections = Connections()
+    connections = connections or Connections()
     for graph in graphs:
         for outer, inner in graph.captures:
             masks[id(inner)] = masks.get(id(inner), 0) | masks.get(id(outer), 0)
@@ -162,7 +165,7 @@ def connected_sources(targets: Sequence[tf.Tensor], sources: Sequence[Any]) -> l
     return [bool(reached >> bit & 1) for bit in range(len(sources))]
 
 
-def _enclosing(tensors: Sequence[tf.Tensor]) -> list[FuncGraph]:
+def enclosing_graphs(tensors: Sequence[tf.Tensor]) -> list[FuncGraph]:
     """The graphs that hold some tensors and all graphs around them, outermost first."""
     found: dict[int, FuncGraph] = {}
     for tensor in tensors:

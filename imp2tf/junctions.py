@@ -5,15 +5,19 @@ What happens within the turns of a loop is not told.
 """
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.connectivity import CALLS, Connections, Junction, is_differentiable
+from imp2tf.connectivity import CALLS, Connections, Junction, connected_sources, enclosing_graphs, is_differentiable
+from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.session import Session
 from imp2tf.tf_compat import FuncGraph, function_graph
 
-__all__ = ["BranchFlags", "junctions_of", "note_junction", "results_vary"]
+__all__ = ["BranchFlags", "Ways", "junctions_of", "note_junction", "results_vary", "ways_of"]
 
 
 class Junctions:
@@ -67,6 +71,38 @@ def note_junction(session: Session, graph: FuncGraph, op: tf.Operation, way: tf.
     found.add([_key(graph, op)], way)
     for flags in told:
         found.add(inner, flags)
+
+
+MAX_TOLD = 5  # junctions on whose ways a gradient may depend: each doubles the number of ways
+
+
+@dataclasses.dataclass
+class Ways:
+    """The ways a run may go that differ in which sources some targets depend on."""
+
+    number: tf.Tensor  # which way this run goes
+    connected: list[tuple[bool, ...]]  # for each way, whether the targets depend on each source
+
+
+def ways_of(session: Session, targets: Sequence[tf.Tensor], sources: Sequence[Any]) -> Ways | None:
+    """Which sources some targets depend on, where only the run knows; None if it is the same on every way."""
+    made = frozenset(_key(op.graph, op) for op in session.region_ops if op.graph is not None)
+    if not made or connected_sources(targets, sources) == connected_sources(targets, sources, Connections(certain=True, among=made)):
+        return None
+    told = [junctions_of(session, graph) for graph in enclosing_graphs(targets)]
+    keys = [key for one in told for key in one.keys]
+    if len(keys) > MAX_TOLD:
+        fall_back(NeedsValue, f"whether a gradient is None depends on {len(keys)} branches and loops")
+    found = []
+    for taken in itertools.product((False, True), repeat=len(keys)):
+        way = dict(zip(keys, taken, strict=True))
+        found.append(tuple(connected_sources(targets, sources, Connections(way))))
+        if found[-1] != tuple(connected_sources(targets, sources, Connections(way, certain=True, among=made))):
+            fall_back(NeedsValue, "whether a gradient is None depends on what happens within a loop")
+    distinct = list(dict.fromkeys(found))
+    flags = tf.cast(tf.concat([one.vector() for one in told], 0), tf.int32)
+    place = tf.reduce_sum(flags * [2**i for i in reversed(range(len(keys)))])
+    return Ways(tf.gather(tf.constant([distinct.index(one) for one in found]), place), distinct)
 
 
 def _key(graph: FuncGraph, op: tf.Operation) -> Junction:

@@ -28,7 +28,7 @@ from imp2tf.specs import SCALAR, Constant, Spec
 from imp2tf.tf_compat import AutomaticControlDependencies, branch_graph, build_cond, build_while
 from imp2tf.values import DEAD, Deferred, PyNumber, Union
 
-__all__ = ["Box", "State", "check", "cond", "leave_to_python_if", "loop", "scope", "select", "stop_if"]
+__all__ = ["NO_STATE", "Box", "State", "check", "cond", "leave_to_python_if", "loop", "scope", "select", "stop_if"]
 
 MAX_WIDENINGS = 12
 REGION_OPS = frozenset({"If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall", "StatefulPartitionedCall"})

@@ -15,11 +15,13 @@ import keras
 import tensorflow as tf
 from keras.src.backend.tensorflow import trainer as _trainer
 from keras.src.saving.keras_saveable import KerasSaveable
+from keras.src.trainers.compile_utils import CompileLoss
 from keras.src.utils import traceback_utils as _tracebacks
 
 __all__ = [
     "BASES",
     "BOOKKEEPING",
+    "FILTERING",
     "LOOPING",
     "MADE_BY",
     "STEPS",
@@ -33,11 +35,13 @@ __all__ = [
     "is_trainer",
     "joined_batches",
     "makers",
+    "reads_static_batch",
     "reduced",
     "self_test",
     "settings",
     "strategy_of",
     "tells_arguments",
+    "variables_of",
 ]
 
 # The classes whose instances Keras reads and writes while it runs a step. None of them has hooks of its own for attribute reads.
@@ -81,6 +85,8 @@ class TensorFlow:
         return getattr(tf, name)
 
 
+# The method of an optimizer that every `apply` calls to leave out the variables whose gradient is None.
+FILTERING = "_filter_empty_gradients"
 STEPS = {"train": "train_step", "test": "test_step", "predict": "predict_step"}
 _MADE = tuple(f"make_{kind}_function" for kind in STEPS)
 
@@ -131,6 +137,16 @@ def flat_layers(owner: Any) -> list[Any]:
     return list(owner._flatten_layers())
 
 
+def variables_of(optimizer: Any) -> list[Any]:
+    """The variables that an optimizer was built for."""
+    return list(optimizer._trainable_variables)
+
+
+def reads_static_batch(owner: Any, name: str) -> bool:
+    """Whether Keras is about to weigh the losses of several outputs by the static size of the batch, which it takes for 1 if unknown."""
+    return name == "_flat_losses" and isinstance(owner, CompileLoss) and len(owner.__dict__.get(name) or ()) > 1
+
+
 def settings() -> tuple[Any, ...]:
     """What of Keras's global settings decides what a step computes."""
     config = keras.config
@@ -165,6 +181,7 @@ def self_test() -> list[str]:
     missing += [base.__name__ for base in BASES if "__getattribute__" in vars(base)]
     missing += [made.__name__ for made in MADE_BY if not isinstance(vars(made).get("__init__"), types.FunctionType)]
     missing += [cls.__name__ for cls in (keras.Layer, keras.Loss, keras.Metric, keras.Optimizer) if not issubclass(cls, KerasSaveable)]
+    missing += [FILTERING] if not callable(getattr(keras.optimizers.Optimizer, FILTERING, None)) else []
     layer = keras.layers.Dense(1)
     layer(tf.zeros([1, 1]))
     missing += [name for name in ("_losses", "_loss_ids", "_called", "_tracker") if name not in vars(layer)]
