@@ -154,11 +154,13 @@ def _field(session: Session, owner: Any, name: str, found: Any) -> Any:
             fields = {}
         else:
             return lowered(written, inside=True)
+    if isinstance(owner, keras.Variable) and (name in private.FIXED_IN_VARIABLES or isinstance(found, types.FunctionType)):
+        return _get(owner, name)
     source = PlacePart(session.source_of(owner), Attribute, name)
     if name in fields:
         _guard(session, source, fields[name])
         return fields[name]
-    if not isinstance(found, (classmethod, staticmethod)):
+    if is_user_function(found) or not (name.startswith("_") and callable(found)) and not isinstance(found, (classmethod, staticmethod)):
         session.guard(source, "identity", UNBOUND)
     if is_user_function(found):
         _guard_class(session, type(owner), name)

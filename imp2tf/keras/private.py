@@ -22,6 +22,7 @@ __all__ = [
     "BASES",
     "BOOKKEEPING",
     "FILTERING",
+    "FIXED_IN_VARIABLES",
     "LOOPING",
     "MADE_BY",
     "STEPS",
@@ -63,6 +64,9 @@ MADE_BY: tuple[type, ...] = tuple(map(_first_constructor, (
 TRACKING: tuple[type, ...] = (keras.Layer, keras.Metric, keras.Optimizer)
 # What Keras notes for itself at every call, or once and for all: no part of what a step computes.
 BOOKKEEPING = frozenset({
+    "_allow_non_tensor_positional_args", "_call_has_mask_arg", "_call_has_training_arg", "_compute_loss_has_training_arg",
+    "_convert_input_args", "_functional", "_inputs", "_inputs_struct", "_nnx_op_mapping", "_nodes", "_nodes_by_depth", "_operations",
+    "_operations_by_depth", "_outputs", "_outputs_struct", "compiled",
     "_build_shapes_dict", "_call_context_args", "_call_has_context_arg", "_call_signature", "_called", "_eval_epoch_iterator",
     "_inbound_nodes", "_initial_epoch", "_lock", "_loss_ids", "_losses", "_losses_override", "_name", "_obj_reference_counts_dict",
     "_outbound_nodes", "_parent_path", "_path", "_saved_model_arg_spec", "_saved_model_inputs_spec", "_self_setattr_tracking", "_tracked",
@@ -87,6 +91,11 @@ class TensorFlow:
 
 # The method of an optimizer that every `apply` calls to leave out the variables whose gradient is None.
 FILTERING = "_filter_empty_gradients"
+# What a variable is made with, and keeps.
+FIXED_IN_VARIABLES = frozenset({
+    "_aggregation", "_autocast", "_dtype", "_initializer", "_layout", "_ndim", "_shape", "_synchronization", "_value",
+    "_should_act_as_resource_variable",
+})
 STEPS = {"train": "train_step", "test": "test_step", "predict": "predict_step"}
 _MADE = tuple(f"make_{kind}_function" for kind in STEPS)
 
