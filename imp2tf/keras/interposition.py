@@ -160,7 +160,7 @@ def _field(session: Session, owner: Any, name: str, found: Any) -> Any:
     if name in fields:
         _guard(session, source, fields[name])
         return fields[name]
-    if is_user_function(found) or not (name.startswith("_") and callable(found)) and not isinstance(found, (classmethod, staticmethod)):
+    if is_user_function(found) or (not (name.startswith("_") and callable(found)) and not isinstance(found, (classmethod, staticmethod))):
         session.guard(source, "identity", UNBOUND)
     if is_user_function(found):
         _guard_class(session, type(owner), name)

@@ -36,8 +36,10 @@ __all__ = [
     "is_trainer",
     "joined_batches",
     "makers",
+    "mask_of",
     "reads_static_batch",
     "reduced",
+    "replace_call",
     "self_test",
     "settings",
     "strategy_of",
@@ -114,6 +116,16 @@ def makers() -> Iterator[tuple[str, Callable[..., Any], Callable[[Callable[..., 
             setattr(_trainer.TensorFlowTrainer, name, method)
 
         yield kind, getattr(_trainer.TensorFlowTrainer, name), replace
+
+
+def replace_call(wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Put a wrapper around what Keras does when a model is called."""
+    _trainer.TensorFlowTrainer.__call__ = wrapper(keras.Layer.__call__)
+
+
+def mask_of(tensor: Any) -> Any:
+    """The mask that Keras has attached to a tensor, or None."""
+    return getattr(tensor, "_keras_mask", None)
 
 
 def forget_functions(model: Any) -> None:
