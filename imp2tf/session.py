@@ -173,6 +173,7 @@ class Session:
         self.scopes: list[Any] = []
         self.region_graphs: list[Any] = []  # the graph of each region being traced, innermost last
         self.interposed = _thread.interposed
+        self.uncertain: list[tuple[Any, int, Any]] = []  # sources of gradients that may be None in eager, with the ways of the run
         self.disguises: list[Any] = []  # how libraries that the program runs in change its exceptions, innermost last
         self.consumers: list[Any] = []  # what the consumers of running generators may change: a State for each
         self.embedded = False
