@@ -26,8 +26,10 @@ from imp2tf.heap import contents, is_drop_in, is_user_function
 from imp2tf.opaque import call_opaque
 from imp2tf.places import Attribute
 from imp2tf.purity import has_plain_new
-from imp2tf.session import Session, active, current
+from imp2tf.region import scope
+from imp2tf.session import Session, active, current, resumed
 from imp2tf.sources import Member
+from imp2tf.tf_compat import builds_inside
 from imp2tf.values import LOST, Deferred, GeneratorCall, Sentinel, Union
 
 __all__ = ["Activation", "call", "converted_of", "invoke", "replace_call"]
@@ -230,22 +232,34 @@ def callback(function: Any) -> Any:
     if not (is_user_function(code) or is_converted(code)):
         return function
 
-    graph = tf.compat.v1.get_default_graph()
+    graph, outer = tf.compat.v1.get_default_graph(), current()
 
     @functools.wraps(function)
     def traced(*args: Any, **kwargs: Any) -> Any:
         session = active()
-        if session is None:
+        if session is not None:
+            return _called_back(session, graph, function, args, kwargs)
+        if not builds_inside(outer.graph):
             return function(*args, **kwargs)
-        if tf.compat.v1.get_default_graph() is graph:
-            return foreign.lowered(call(function, *args, **kwargs))
-        with session.log() as log:
-            result = call(function, *args, **kwargs)
-            if any(session.outlives(place) for place in log):
-                fall_back(ForeignCall, f"{function.__name__} changes Python state while library code calls it")
-            return foreign.lowered(result)
+        session = outer.in_another_thread()  # a replica of tf.distribute
+        with resumed(session), scope():
+            try:
+                return _called_back(session, graph, function, args, kwargs)
+            finally:
+                outer.learn_from(session)
 
     return traced
+
+
+def _called_back(session: Session, graph: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call by library code of a function that was given to it while `graph` was built."""
+    if tf.compat.v1.get_default_graph() is graph:
+        return foreign.lowered(call(function, *args, **kwargs))
+    with session.log() as log:
+        result = call(function, *args, **kwargs)
+        if any(session.outlives(place) for place in log):
+            fall_back(ForeignCall, f"{function.__name__} changes Python state while library code calls it")
+        return foreign.lowered(result)
 
 
 # ------------------------------------------------------------------------------------------------ classes
