@@ -84,7 +84,12 @@ class ConvertedFunction(Generic[P, R]):
         except Fallback as fallback:
             failure = fallback.error
         self._dispatcher.note(failure)
-        return self._function(*args, **kwargs)
+        try:
+            return self._function(*args, **kwargs)
+        except (TypeError, AttributeError, NotImplementedError) as error:  # what plain Python says of symbolic tensors
+            cause = error
+        failure.reason = f"{failure.reason}; and as plain Python in the graph of another: {str(cause).partition(chr(10))[0]}"
+        raise failure from cause
 
     def as_tf_function(self, instance: Any = None) -> Any:
         """A `tf.function` that does the same where no Python attends the graph, as on workers of a coordinator.

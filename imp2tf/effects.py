@@ -5,6 +5,7 @@ assertion, a print before a loop may come after one in it. `order_effects` chain
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,7 +21,10 @@ from imp2tf.values import Deferred, Growable, PyNumber, Union
 
 __all__ = ["commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_result", "is_unchanged", "order_effects", "stop_run"]
 
-QUIET_STATEFUL = frozenset({"VarHandleOp", "ReadVariableOp", "Placeholder", "StatelessIf", "StatelessWhile", "StatelessCase"}) | RANDOM_OPS
+QUIET_STATEFUL = frozenset({
+    "LookupTableFindV2", "LookupTableSizeV2", "Placeholder", "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "StatelessCase",
+    "StatelessIf", "StatelessWhile", "VarHandleOp", "VarIsInitializedOp", "VariableShape",
+}) | RANDOM_OPS
 HOST_OPS = frozenset({"EagerPyFunc", "PyFunc", "Assert", "PrintV2"})
 READS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})  # effects on them may hide in opaque calls
 CALLS = frozenset({"If", "While", "Case", "StatefulPartitionedCall"})
@@ -78,13 +82,13 @@ def stop_run(error: Callable[..., BaseException], *values: Any) -> None:
     recorder = Recorder(session)
     writes = commits(session, recorder)
     recipes = [recorder.add(value) for value in values]
-    run = session.run
+    run, disguises = session.run, session.disguises[::-1]
 
     def call(*tensors: tf.Tensor) -> None:
         build = Build(tensors, run.args)
         run.commit = [(place(build), value(build)) for place, value in writes]
         with hosting():
-            run.error = error(*[recipe(build) for recipe in recipes])
+            run.error = functools.reduce(lambda made, disguise: disguise(made), disguises, error(*[recipe(build) for recipe in recipes]))
         raise StopRun
 
     session.counts["stops"] += 1

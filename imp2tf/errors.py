@@ -8,12 +8,13 @@ error itself under ``fullgraph=True``.
 from __future__ import annotations
 
 import dataclasses
+import re
 import types
 from collections.abc import Sequence
 from typing import NoReturn
 
 __all__ = [
-    "Contents", "ConversionError", "DivergenceError", "Fallback", "ForeignCall", "GraphRefused", "Location", "LostValue",
+    "GENERATED_BLOCK", "Contents", "ConversionError", "DivergenceError", "Fallback", "ForeignCall", "GraphRefused", "Location", "LostValue",
     "NeedsValue", "NoFixpoint", "NoSource", "NotServable", "NotVerified", "RaisesUnderTry", "RecompileLimit", "Recompiled", "SeveralKinds",
     "TraceFailed", "UnsupportedSyntax", "VariableCreated", "XlaRefused", "fall_back", "is_library_file", "is_own_file",
     "user_location",
@@ -90,7 +91,7 @@ class LostValue(ConversionError):
     """An object made anew in a branch or loop is used after it."""
 
     code = "I2T106"
-    hint = "make the object before the branch or loop, or use it only inside"
+    hint = "make the object before the branch or loop, or use it only inside; if its class has __slots__, leave them out"
 
 
 class NoSource(ConversionError):
@@ -201,6 +202,7 @@ def fall_back(kind: type[ConversionError], reason: str, cause: BaseException | N
     raise Fallback(kind(reason, location=location)) from cause
 
 
+GENERATED_BLOCK = re.compile(r"_(then|else|body|rest|try|except|finally|with|test|target|comp|lambda)_\d+$")
 _OWN_FOLDER = __file__.rpartition("/")[0] + "/"
 _CONVERTERS_FOLDER = _OWN_FOLDER.removesuffix("imp2tf/") + "converters/"
 _LIBRARY_PARTS = ("/site-packages/", "/lib/python3")
@@ -218,10 +220,11 @@ def is_library_file(filename: str) -> bool:
 
 def user_location(tb: types.TracebackType | None) -> Location | None:
     """The innermost line of the user's program in a traceback."""
-    found = None
+    found: Location | None = None
     while tb is not None:
         code = tb.tb_frame.f_code
         if not is_library_file(code.co_filename):
-            found = Location(code.co_filename, tb.tb_lineno, code.co_name)
+            inside = found is not None and found.filename == code.co_filename and GENERATED_BLOCK.match(code.co_name)
+            found = Location(code.co_filename, tb.tb_lineno, found.function if found and inside else code.co_name)
         tb = tb.tb_next
     return found

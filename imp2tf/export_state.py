@@ -19,10 +19,11 @@ from imp2tf.effects import is_unchanged
 from imp2tf.errors import Contents, LostValue, SeveralKinds, fall_back
 from imp2tf.growable import GrowableList
 from imp2tf.join import join
+from imp2tf.looping import kept
 from imp2tf.places import Place
-from imp2tf.region import frozen_place, kept, unpacked
+from imp2tf.region import frozen_place, unpacked
 from imp2tf.session import Relaxations, Session, resumed
-from imp2tf.snapshots import shares_objects
+from imp2tf.sharing import shares_objects
 from imp2tf.specs import Constant, Mapping, OneOf, Record, Spec, may_be_lost
 from imp2tf.trace import graph_name
 
@@ -129,7 +130,7 @@ class State:
         """Compare what the trace has written with what the state can hold."""
         places = [place for log in session.logs[depth - 1:] for place in log if session.birth_depth(place.owner) < depth]
         written = {place: frozen_place(place, depth) for place in dict.fromkeys(places) if self._matters(session, place)}
-        if shares_objects(written.values()):
+        if shares_objects(list(written.values())):
             fall_back(SeveralKinds, "an object made in a call has two names after it")
         wider = {place: join(self.kept[place].spec, Constant(value)) for place, value in written.items() if place in self.kept}
         wider = {place: spec for place, spec in wider.items() if spec != self.kept[place].spec}

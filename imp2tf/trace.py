@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import inspect
 import logging
 import re
@@ -15,7 +16,7 @@ import tensorflow as tf
 
 from imp2tf import calls
 from imp2tf.arithmetic import OVERFLOW
-from imp2tf.containers import grow
+from imp2tf.containers import concatenated, grow
 from imp2tf.effects import commits, has_effects_so_far, order_effects
 from imp2tf.errors import (
     Fallback,
@@ -28,11 +29,10 @@ from imp2tf.errors import (
     user_location,
 )
 from imp2tf.exceptions import TRACE_BOUNDARIES, Frame, ProgramRaise, StopRun, located, raise_from_user_code, without_own_frames
-from imp2tf.growable import GrowableList, element_at, growable_length, pushed
 from imp2tf.guards import compile_guards
 from imp2tf.heap import Fetch, contents, guard_distinct, lift
-from imp2tf.join import join
 from imp2tf.junctions import junctions_of, results_vary
+from imp2tf.operations import compare_operation
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
 from imp2tf.placement import guard_placement
@@ -43,7 +43,7 @@ from imp2tf.region import scope
 from imp2tf.session import Guard, Relaxations, Session, active, resumed
 from imp2tf.sources import Argument, Item, Source
 from imp2tf.taped import Taped
-from imp2tf.tf_compat import build_while, call_concrete, captures_of, in_eager_mode, is_stateful_op, tape_may_record
+from imp2tf.tf_compat import call_concrete, captures_of, in_eager_mode, is_stateful_op, tape_may_record
 from imp2tf.values import Growable, Sentinel
 
 __all__ = ["OTHER", "WITHOUT_EFFECT", "AlwaysRaises", "Graph", "OperationFailed", "Rehearsal", "Run", "definition", "graph_name",
@@ -97,24 +97,12 @@ class Run:
         return self.results[number]
 
     call = staticmethod(calls.call)
+    equal = staticmethod(functools.partial(compare_operation, "=="))
 
     @staticmethod
     def prepend(items: list[Any], tail: Growable) -> Growable:
         """The elements of a static list followed by those of a growable one."""
-        return _appended(grow(items), tail) if items else tail
-
-
-def _appended(first: Growable, second: Growable) -> Growable:
-    element = join(first.element, second.element)
-    start = Growable(GrowableList(element).pack(first), element)
-    count = growable_length(second)
-
-    def body(go: tf.Tensor, index: tf.Tensor, *handles: tf.Tensor) -> list[tf.Tensor]:
-        more = pushed(Growable(handles, element), element.pack(element_at(second, index)))
-        return [index + 1 < count, index + 1, *more.handles]
-
-    outputs = build_while(body, [count > 0, tf.constant(0), *start.handles], [tf.TensorShape([])] * (len(start.handles) + 2))
-    return Growable(outputs[2:], element)
+        return concatenated(grow(items), tail) if items else tail
 
 
 VARIABLE_ARGUMENTS = ("initial_value", "trainable", "validate_shape", "caching_device", "name", "dtype", "constraint", "synchronization",
