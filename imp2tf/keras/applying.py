@@ -68,7 +68,8 @@ class _Apply:
         found = [(place, ways) for source, place, ways in self.session.uncertain if source is variable]
         return found[-1] if found else None
 
-    def _on_each(self, ways: Outcomes, rest: Sequence[int], gradients: list[Any], places: list[int | None], given: list[Any] | None) -> None:
+    def _on_each(self, ways: Outcomes, rest: Sequence[int], gradients: list[Any], places: list[int | None],
+                 given: list[Any] | None) -> None:
         way, *others = rest
         mine = [None if place is not None and not ways.masks[way] >> place & 1 else gradient
                 for gradient, place in zip(gradients, places, strict=True)]
