@@ -20,7 +20,7 @@ from imp2tf.purity import has_plain_new, is_impure_tensorflow, is_numpy_function
 from imp2tf.region import leave_to_python_if, stop_if
 from imp2tf.session import current
 from imp2tf.specs import Dense, Number
-from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, Union
+from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, Table, Union, call_method, numpy_value
 
 __all__ = ["call_deferred", "call_foreign", "construct", "lowered", "materialized", "method_of_deferred", "numpy_value",
            "register_host_method"]
@@ -47,11 +47,6 @@ def register_host_method(owns: Callable[[Any], bool], names: tuple[str, ...]) ->
 def _host_method(function: Any) -> HostMethod | None:
     owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
     return next((method for owns, names, method in _host_methods if name in names and owns(owner)), None)
-
-
-def numpy_value(tensor: Any) -> Any:
-    """``tensor.numpy()``, once the run has given the tensor."""
-    return tensor.numpy()
 
 
 def call_foreign(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], callback: Callback) -> Any:
@@ -174,7 +169,7 @@ def _lowered_container(value: Any, inside: bool) -> Any:
     found = contents(value)
     if isinstance(found, Growable):
         return _stacked(found, inside)
-    if isinstance(found, Union):
+    if isinstance(found, (Table, Union)):
         fall_back(Contents, "TensorFlow is given a container of unknown contents")
     if isinstance(found, dict):
         return _same_mapping(value, {key: lowered(item, inside=True) for key, item in found.items()})
@@ -289,7 +284,7 @@ def materialized(value: Any) -> Any:
     """A value with its containers as plain Python objects that hold what the program sees."""
     if is_container(value):
         found = contents(value)
-        if isinstance(found, (Growable, Union)):
+        if isinstance(found, (Growable, Table, Union)):
             fall_back(Contents, "library code needs the contents of a container of run-time length")
         if isinstance(found, dict):
             return current().born(_same_mapping(value, {key: materialized(item) for key, item in found.items()}))
@@ -365,11 +360,7 @@ def call_deferred(function: Deferred, args: tuple[Any, ...], kwargs: dict[str, A
     owner, name = function.args
     if name == "numpy" and isinstance(owner, tf.Tensor):
         return Deferred(numpy_value, (owner,))
-    return Deferred(_call_method, (owner, name, *map(materialized, args)), {key: materialized(value) for key, value in kwargs.items()})
-
-
-def _call_method(owner: Any, name: str, *args: Any, **kwargs: Any) -> Any:
-    return getattr(owner, name)(*args, **kwargs)
+    return Deferred(call_method, (owner, name, *map(materialized, args)), {key: materialized(value) for key, value in kwargs.items()})
 
 
 # ------------------------------------------------------------------------------------------------ Keras

@@ -31,6 +31,8 @@ __all__ = [
 class GrowableList(Spec):
     """A list or deque whose length is known only at run time; `like` is one of its class."""
 
+    grows = True
+
     def __init__(self, element: Spec, like: Any = (), shifted: bool = False) -> None:
         self.element = element
         self.maxlen = like.maxlen if isinstance(like, collections.deque) else None

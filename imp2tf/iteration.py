@@ -21,8 +21,9 @@ from imp2tf.heap import contents, is_container, view
 from imp2tf.places import Attribute
 from imp2tf.region import Box, stop_if
 from imp2tf.session import current
+from imp2tf.table_items import listed_view
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import SKIP, Deferred, GeneratorCall, Growable, PyNumber, StandIn, Union, is_runtime
+from imp2tf.values import SKIP, Deferred, GeneratorCall, Growable, PyNumber, StandIn, Table, Union, is_runtime
 
 __all__ = [
     "Cursor", "EnumerateCursor", "GeneratorValue", "IteratorCursor", "MapCursor", "RunRange", "StaticCursor", "StaticIterator",
@@ -119,14 +120,16 @@ class ContainerCursor(StaticCursor):
 
     def has_next(self) -> Truth:
         found = contents(self.container)
-        if not isinstance(found, (Growable, Union)) and len(found) != len(self.items):
-            kinds = {dict: "dictionary changed size during iteration", set: "Set changed size during iteration"}
-            raise_error(
-                RuntimeError(
-                    next((text for cls, text in kinds.items() if isinstance(self.container, cls)), "deque mutated during iteration")
-                )
-            )
+        if isinstance(found, Table):
+            stop_if(tf.not_equal(tf.size(found.keys), len(self.items)), _changed_size(self.container))
+        elif not isinstance(found, (Growable, Union)) and len(found) != len(self.items):
+            raise_error(_changed_size(self.container))
         return super().has_next()
+
+
+def _changed_size(container: Any) -> RuntimeError:
+    kinds = {dict: "dictionary changed size during iteration", set: "Set changed size during iteration"}
+    return RuntimeError(next((text for cls, text in kinds.items() if isinstance(container, cls)), "deque mutated during iteration"))
 
 
 class _Indexed(Cursor):
@@ -177,16 +180,17 @@ class ListCursor(_Indexed):
         return self._known_items() if known else None
 
 
-class DequeCursor(ListCursor):
-    """Over a deque of run-time length, which must keep its length meanwhile."""
+class GrowingCursor(ListCursor):
+    """Over the items of a deque or dict of run-time length, which must keep its length meanwhile."""
 
-    def __init__(self, container: Any) -> None:
-        super().__init__(container)
-        self.count = container_length(container)
+    def __init__(self, owner: Any, items: Any) -> None:
+        super().__init__(items)
+        self.owner = owner
+        self.count = container_length(owner)
 
     def has_next(self) -> Truth:
-        changed = truth(compare("!=", self.count, container_length(self.container)))
-        stop_if(tf.convert_to_tensor(changed), RuntimeError("deque mutated during iteration"))
+        changed = truth(compare("!=", self.count, container_length(self.owner)))
+        stop_if(tf.convert_to_tensor(changed), _changed_size(self.owner))
         return super().has_next()
 
 
@@ -413,6 +417,8 @@ def cursor_of(value: Any) -> Cursor:
     if is_container(value):
         return _container_cursor(value)
     if isinstance(value, DictView):
+        if isinstance(value.found(), Table):
+            return GrowingCursor(value.owner, value.listed())
         return cursor_of(value.listed()) if isinstance(value.found(), Union) else ContainerCursor(value.owner, value)
     if isinstance(value, Union):
         items = _drained_union(value)
@@ -435,7 +441,11 @@ def _container_cursor(value: Any) -> Cursor:
         return ListCursor(value)
     found = contents(value)
     if isinstance(found, Growable):
-        return DequeCursor(value)
+        return GrowingCursor(value, value)
+    if isinstance(found, Table) and isinstance(value, dict):
+        return GrowingCursor(value, listed_view(value, "keys"))
+    if isinstance(found, Table):
+        return fall_back(NeedsValue, "iteration over a set whose elements only the run knows")
     if isinstance(found, Union):
         return fall_back(NeedsValue, f"iteration over a {type(value).__name__} of run-time contents")
     return ContainerCursor(value, found)

@@ -372,12 +372,14 @@ def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state
         draw_eagerly(session, tf.compat.v1.get_default_graph())
         session.counts["loop_traces"] += 1
         with session.log() as log, scope():
+            outer, session.loop_depth = session.loop_depth, session.depth
             try:
                 _arrive(session, state, layout.places, layout.specs, iter(tensors))
                 outputs = readable(_turn(session, step, state, layout, log))
                 hosts.append(order_effects(session, tf.compat.v1.get_default_graph()))
                 return outputs
             finally:
+                session.loop_depth = outer
                 state.set(before)
 
     outputs = build_while(body, init, shapes)
