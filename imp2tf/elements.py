@@ -7,7 +7,7 @@ would not reach, a change falls back where a copy was made before, and reading a
 from __future__ import annotations
 
 import collections
-from typing import Any
+from typing import Any, NoReturn
 
 import tensorflow as tf
 
@@ -17,12 +17,12 @@ from imp2tf.growable import GrowableList, element_at, replaced
 from imp2tf.heap import contents
 from imp2tf.join import describe
 from imp2tf.places import Contents as ContentsOf
-from imp2tf.session import NOT_STORED, current
+from imp2tf.session import NOT_STORED, Session, current
 from imp2tf.specs import Items, Mapping, Spec
 from imp2tf.tables import TableSpec
 from imp2tf.values import Growable, Table
 
-__all__ = ["element_of"]
+__all__ = ["check_uses", "element_of"]
 
 
 class Element:
@@ -32,6 +32,7 @@ class Element:
         self.holder = holder
         self.index = index
         self.version = current().versions[id(holder)]
+        self.loop_depth = current().loop_depth
         self._read: tuple[Any, Any, Any] | None = None
 
     def read(self) -> Any:
@@ -59,9 +60,24 @@ class Element:
     def _values(self) -> Growable:
         whole = contents(self.holder)
         found = whole.values if isinstance(whole, Table) else whole
-        if current().versions[id(self.holder)] != self.version or not isinstance(found, Growable):
-            fall_back(Contents, "an element of a list of run-time length is used after the list has changed")
+        session = current()
+        if session.versions[id(self.holder)] != self.version or not isinstance(found, Growable):
+            _refuse()
+        if session.loop_depth > self.loop_depth:
+            session.uses_in_loops.append(self)
         return found
+
+
+def _refuse() -> NoReturn:
+    fall_back(Contents, "an element of a list of run-time length is used after the list has changed")
+
+
+def check_uses(session: Session) -> None:
+    """At the end of a loop: an element used in it may not have lost its place later in the turn."""
+    for element in session.uses_in_loops:
+        if session.versions[id(element.holder)] != element.version:
+            _refuse()
+    session.uses_in_loops[:] = [one for one in session.uses_in_loops if one.loop_depth < session.loop_depth]
 
 
 def _made(like: Any, value: Any) -> Any:

@@ -14,10 +14,10 @@ from imp2tf.arrays import TracedArray
 from imp2tf.dict_views import DictView
 from imp2tf.errors import Contents, ForeignCall, NeedsValue, NoSource, fall_back
 from imp2tf.exceptions import innermost, user_frames
-from imp2tf.growable import growable_length
+from imp2tf.growable import compact, growable_length
 from imp2tf.heap import contents, is_container, is_user_function
 from imp2tf.purity import has_plain_new, is_impure_tensorflow, is_numpy_function, is_pure, is_tensorflow
-from imp2tf.region import leave_to_python_if, stop_if
+from imp2tf.region import leave_to_python_if, select, stop_if
 from imp2tf.session import current
 from imp2tf.specs import Dense, Number
 from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, Table, Union, call_method, numpy_value
@@ -209,7 +209,8 @@ class StackedList:
         """All elements as one tensor."""
         (dtype, shape), = self.found.element.components()
         known = shape.as_list() if shape.is_fully_defined() else -1
-        stacked = tf.raw_ops.TensorListStack(input_handle=self.found.handles[1], element_shape=known, element_dtype=dtype)
+        handle = compact(self.found).handles[1]
+        stacked = tf.raw_ops.TensorListStack(input_handle=handle, element_shape=known, element_dtype=dtype)
         if shape.rank is not None:
             stacked.set_shape([None, *shape.as_list()])
         return stacked
@@ -226,6 +227,8 @@ def _call_with_list(function: Any, args: list[Any], kwargs: dict[str, Any]) -> A
     if grown is None or any(isinstance(value, StackedList) for value in rest):
         fall_back(Contents, f"{_name(function)} is given a list of run-time length")
     _stop_if_refused_empty(function, grown, args[1:], kwargs)
+    if function is tf.ragged.stack and not rest:
+        return _ragged(grown)
     if function is tf.concat and rest:
         return run_operation(_concat, grown, *args[1:], **kwargs)
     stacked = grown.stack()
@@ -258,10 +261,29 @@ def _concat(grown: StackedList, axis: Any, name: str | None = None) -> tf.Tensor
         fall_back(Contents, "tf.concat of a list of run-time length, of elements of unknown shape or along another axis")
     elements = [-1, *shape[1:].as_list()]
     joined = tf.raw_ops.TensorListConcatV2(
-        input_handle=grown.found.handles[1], element_shape=elements, leading_dims=tf.constant([], tf.int64), element_dtype=dtype)
+        input_handle=compact(grown.found).handles[1], element_shape=elements, leading_dims=tf.constant([], tf.int64), element_dtype=dtype)
     tensor = joined.tensor
     tensor.set_shape([None, *shape[1:].as_list()])
     return tensor
+
+
+def _ragged(grown: StackedList) -> Any:
+    """``tf.ragged.stack`` of vectors that may differ in length; of a single one it gives a tensor."""
+    (dtype, shape), = grown.found.element.components()
+    if shape.rank != 1:
+        fall_back(Contents, "tf.ragged.stack of a list of run-time length whose elements are no vectors")
+    with tf.init_scope():
+        like = tf.ragged.stack([tf.zeros([1], dtype) if dtype != tf.string else tf.constant([""])] * 2)
+    handle = compact(grown.found).handles[1]
+    joined = tf.raw_ops.TensorListConcatV2(
+        input_handle=handle, element_shape=[-1], leading_dims=tf.constant([], tf.int64), element_dtype=dtype)
+    joined.tensor.set_shape([None])
+
+    def rows() -> tf.RaggedTensor:
+        splits = tf.cast(tf.concat([[0], tf.cumsum(joined.lengths)], 0), like.row_splits.dtype)
+        return tf.RaggedTensor.from_row_splits(joined.tensor, splits, validate=False)
+
+    return select(tf.equal(growable_length(grown.found), 1), lambda: joined.tensor[None], rows)
 
 
 def _stop_if_refused_empty(function: Any, grown: StackedList, args: list[Any], kwargs: dict[str, Any]) -> None:

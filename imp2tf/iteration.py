@@ -21,7 +21,7 @@ from imp2tf.heap import contents, is_container, view
 from imp2tf.places import Attribute
 from imp2tf.region import Box, stop_if
 from imp2tf.session import current
-from imp2tf.table_items import listed_view
+from imp2tf.table_items import shown_entry
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import SKIP, Deferred, GeneratorCall, Growable, PyNumber, StandIn, Table, Union, is_runtime
 
@@ -127,6 +127,26 @@ class ContainerCursor(StaticCursor):
         return super().has_next()
 
 
+class ViewCursor(ContainerCursor):
+    """Over a view of a dict of known keys: values are those of the moment when their turn comes."""
+
+    def __init__(self, owner: Any, name: str) -> None:
+        super().__init__(owner, contents(owner))
+        self.name = name
+
+    def next(self) -> Any:
+        return self._shown(super().next())
+
+    def known_items(self) -> list[Any]:
+        return [self._shown(key) for key in super().known_items() or ()]
+
+    def _shown(self, key: Any) -> Any:
+        if self.name == "keys":
+            return key
+        value = get_item(self.container, key)
+        return value if self.name == "values" else (key, value)
+
+
 def _changed_size(container: Any) -> RuntimeError:
     kinds = {dict: "dictionary changed size during iteration", set: "Set changed size during iteration"}
     return RuntimeError(next((text for cls, text in kinds.items() if isinstance(container, cls)), "deque mutated during iteration"))
@@ -180,18 +200,38 @@ class ListCursor(_Indexed):
         return self._known_items() if known else None
 
 
-class GrowingCursor(ListCursor):
-    """Over the items of a deque or dict of run-time length, which must keep its length meanwhile."""
+class DequeCursor(ListCursor):
+    """Over a deque of run-time length, which must keep its length meanwhile."""
 
-    def __init__(self, owner: Any, items: Any) -> None:
-        super().__init__(items)
+    def __init__(self, container: Any) -> None:
+        super().__init__(container)
+        self.count = container_length(container)
+
+    def has_next(self) -> Truth:
+        changed = truth(compare("!=", self.count, container_length(self.container)))
+        stop_if(tf.convert_to_tensor(changed), _changed_size(self.container))
+        return super().has_next()
+
+
+class TableCursor(_Indexed):
+    """Over a dict under run-time keys, or a view of it; the dict must keep its size meanwhile."""
+
+    def __init__(self, owner: Any, name: str) -> None:
+        super().__init__()
         self.owner = owner
+        self.name = name
         self.count = container_length(owner)
+
+    def length(self) -> Any:
+        return self.count
 
     def has_next(self) -> Truth:
         changed = truth(compare("!=", self.count, container_length(self.owner)))
         stop_if(tf.convert_to_tensor(changed), _changed_size(self.owner))
         return super().has_next()
+
+    def item(self, index: Any) -> Any:
+        return shown_entry(self.owner, index, self.name)
 
 
 class ReversedCursor(_Indexed):
@@ -418,8 +458,8 @@ def cursor_of(value: Any) -> Cursor:
         return _container_cursor(value)
     if isinstance(value, DictView):
         if isinstance(value.found(), Table):
-            return GrowingCursor(value.owner, value.listed())
-        return cursor_of(value.listed()) if isinstance(value.found(), Union) else ContainerCursor(value.owner, value)
+            return TableCursor(value.owner, value.name)
+        return cursor_of(value.listed()) if isinstance(value.found(), Union) else ViewCursor(value.owner, value.name)
     if isinstance(value, Union):
         items = _drained_union(value)
         return StaticCursor(items) if items is not None else _no_cursor(value)
@@ -441,9 +481,9 @@ def _container_cursor(value: Any) -> Cursor:
         return ListCursor(value)
     found = contents(value)
     if isinstance(found, Growable):
-        return GrowingCursor(value, value)
+        return DequeCursor(value)
     if isinstance(found, Table) and isinstance(value, dict):
-        return GrowingCursor(value, listed_view(value, "keys"))
+        return TableCursor(value, "keys")
     if isinstance(found, Table):
         return fall_back(NeedsValue, "iteration over a set whose elements only the run knows")
     if isinstance(found, Union):

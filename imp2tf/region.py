@@ -335,6 +335,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
         session.regions -= 1
         session.loops -= 1
     session.loop_memo[site] = layout
+    session.run.check_uses(session)
     graph = tf.compat.v1.get_default_graph()
     op = _last_call(session, graph)
     note_junction(session, graph, op, go)

@@ -141,9 +141,10 @@ class Session:
         self.births: dict[int, int] = {}
         self.sealed: set[int] = set()
         self.elements: dict[int, Any] = {}  # containers whose contents stand in a list of run-time length (`imp2tf.elements`)
+        self.uses_in_loops: list[Any] = []  # of these, those used in a loop that they are older than
         self.versions: collections.Counter[int] = collections.Counter()  # how often the order of a container has changed
-        self.changed_elements = False
-        self.shared_elements = 0  # 1: an object may stand in two lists of run-time length; 2: also twice in one list
+        # elements were changed; 1: an object may stand in two lists of run-time length, 2: also twice in one list
+        self.changed_elements, self.shared_elements = False, 0
         self.kept: list[Any] = []  # what is known by its id must not go before the trace has ended
         self.callbacks: list[Any] = []  # TensorFlow holds functions that graphs call only weakly
         self.loop_memo: dict[Hashable, Any] = {}

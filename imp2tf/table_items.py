@@ -15,6 +15,7 @@ from imp2tf.elements import element_of
 from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.growable import compact, empty_growable, picked, pushed, replaced
+from imp2tf.growable_items import position_of
 from imp2tf.heap import contents, is_container, set_contents
 from imp2tf.join import describe
 from imp2tf.region import NO_STATE, cond, leave_to_python_if, select, stop_if
@@ -23,7 +24,8 @@ from imp2tf.specs import BOTTOM, Items
 from imp2tf.tables import key_form, key_kind, key_of, keys_as_list, keys_tensor, table_length
 from imp2tf.values import NUMBER_DTYPES, Growable, PyNumber, Table, Union, is_runtime
 
-__all__ = ["as_table_under", "delete_entry", "entry", "entry_or", "has_key", "is_table_key", "listed_view", "put_entry", "table_method"]
+__all__ = ["as_table_under", "delete_entry", "entry", "entry_or", "has_key", "is_table_key", "listed_view", "put_entry", "shown_entry",
+           "table_method"]
 
 Found = Any  # the position of an entry (an int32 scalar, -1 if there is none), or None where no key can be equal
 
@@ -176,6 +178,19 @@ def listed_view(owner: Any, name: str) -> Any:
         return new_list(values)
     pair = Items((None, None), [element, values.element])
     return new_list(Growable([keys.handles[0], keys.handles[1], *values.handles[1:]], pair))
+
+
+def shown_entry(owner: Any, index: Any, name: str) -> Any:
+    """What a view shows of the entry at a position in range, now."""
+    table = contents(owner)
+    if not isinstance(table, Table):
+        fall_back(ContentsError, "a dict is replaced by another while it is iterated over")
+    place = tf.cast(position_of(index), tf.int32)
+    key = key_of(table.kind, table.keys[place])
+    if name == "keys":
+        return key
+    value = element_of(owner, _values(table), place)
+    return value if name == "values" else (key, value)
 
 
 # ------------------------------------------------------------------------------------------------ methods

@@ -18,6 +18,7 @@ from imp2tf import calls
 from imp2tf.arithmetic import OVERFLOW
 from imp2tf.containers import concatenated, detached, grow
 from imp2tf.effects import commits, has_effects_so_far, order_effects
+from imp2tf.elements import check_uses
 from imp2tf.errors import (
     Fallback,
     GraphRefused,
@@ -97,6 +98,7 @@ class Run:
 
     call = staticmethod(calls.call)
     each = staticmethod(each)
+    check_uses = staticmethod(check_uses)
     detached = staticmethod(detached)
     equal = staticmethod(functools.partial(compare_operation, "=="))
 

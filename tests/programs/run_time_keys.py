@@ -331,3 +331,74 @@ def rows_found_and_changed() -> World:
             row.append(i32(3))
         return rows
     return fn, each(*INTS)
+
+
+@program("run_time_keys", graph=True)
+def row_filled_by_a_loop_of_its_own() -> World:
+    def fn(xs):
+        groups = collections.defaultdict(list)
+        for x in xs:
+            row = groups[int(x)]
+            for i in tf.range(x):
+                row.append(int(i))
+        return groups
+    return fn, each(*INTS)
+
+
+@program("run_time_keys")
+def row_that_moves_while_a_loop_fills_it() -> World:
+    def fn(xs):
+        rows = []
+        for x in xs:
+            rows.append([x])
+            rows.append([x])
+            row = rows[0]
+            for i in tf.range(2):
+                row.append(i)
+                rows.insert(0, [])
+        return rows
+    return fn, each(*INTS)
+
+
+@program("run_time_keys")
+def row_known_by_another_name() -> World:
+    def fn(xs):
+        rows, last = [], None
+        for x in xs:
+            line = [x]
+            rows.append(line)
+            rows[-1].append(x * 2)
+            last = line[-1]
+        return rows, last
+    return fn, each(*INTS)
+
+
+@program("run_time_keys", graph=True)
+def grid_of_rows() -> World:
+    def fn(xs):
+        grid = []
+        for x in xs:
+            line = []
+            for y in xs:
+                line.append(x * y)
+            grid.append(line)
+        grid[0][-1] = xs[0] * 100
+        for row in grid:
+            row[0] += 1
+        grid[-1].append(xs[0])
+        return grid
+    return fn, each(*INTS)
+
+
+@program("run_time_keys", graph=True, grad=True)
+def gradient_through_rows_that_change() -> World:
+    def fn(xs, w):
+        groups = collections.defaultdict(list)
+        for x in xs:
+            groups[int(x)].append(w * tf.cast(x, tf.float32))
+        total = f32(0.0)
+        for row in groups.values():
+            for value in row:
+                total += value * value
+        return total
+    return fn, [call(xs, f32(2.0)) for xs in INTS]
