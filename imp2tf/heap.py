@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import ForeignCall, fall_back, is_library_file
 from imp2tf.places import Cell, Contents, Global, Place, Tail
 from imp2tf.session import NOT_STORED, Session, current
@@ -269,12 +270,17 @@ def _function(session: Session, value: types.FunctionType, source: Source) -> No
 
 
 # ------------------------------------------------------------------------------------------------ containers
-def contents(container: Any) -> Any:
+def contents(container: Any, for_copy: bool = False) -> Any:
     """The elements of a list, deque, dict or set as the program sees them: list, dict, set or `Growable`.
 
-    Reading the elements of a container that existed before the call guards its length or keys.
+    Reading the elements of a container that existed before the call guards its length or keys. `for_copy` is for the machinery.
     """
     session, place = current(), Contents(container)
+    element = session.elements.get(id(container))
+    if element is not None:
+        return element.read()
+    if session.changed_elements and not for_copy and id(container) in session.sealed:
+        fall_back(ContentsError, "an element of a list of run-time length is read by another name after it was changed")
     raw = session.raw(place)
     if raw is not NOT_STORED:
         return raw
@@ -346,7 +352,9 @@ def has_written_fields(value: Any) -> bool:
 
 def set_contents(container: Any, value: Any) -> None:
     """Replace all elements of a container."""
-    current().write(Contents(container), value)
+    session = current()
+    session.versions[id(container)] += 1
+    session.put_contents(container, value)
 
 
 def is_container(value: object) -> bool:

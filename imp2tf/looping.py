@@ -84,6 +84,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
         session.regions -= 1
         session.loops -= 1
     session.loop_memo[site] = layout
+    session.run.check_uses(session)
     graph = tf.compat.v1.get_default_graph()
     op = last_call(session, graph)
     tensors = iter(outputs)
@@ -126,8 +127,12 @@ def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state
         draw_eagerly(session, graph)
         session.counts["loop_traces"] += 1
         with session.log() as log, scope():
-            arrive(session, state, layout.places, layout.specs, iter(tensors[len(ways):]))
-            go_on, *packed = _turn(session, step, state, layout, log)
+            outer, session.loop_depth = session.loop_depth, session.depth
+            try:
+                arrive(session, state, layout.places, layout.specs, iter(tensors[len(ways):]))
+                go_on, *packed = _turn(session, step, state, layout, log)
+            finally:
+                session.loop_depth = outer
             inner[:], told = _told(session, layout, graph, packed, tensors)
             outputs = readable([go_on, *told, *packed])
             hosts.append(order_effects(session, graph))

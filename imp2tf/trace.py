@@ -16,8 +16,9 @@ import tensorflow as tf
 
 from imp2tf import calls
 from imp2tf.arithmetic import OVERFLOW
-from imp2tf.containers import concatenated, grow
+from imp2tf.containers import concatenated, detached, grow
 from imp2tf.effects import commits, has_effects_so_far, order_effects
+from imp2tf.elements import check_uses
 from imp2tf.errors import (
     Fallback,
     GraphRefused,
@@ -31,6 +32,7 @@ from imp2tf.errors import (
 from imp2tf.exceptions import TRACE_BOUNDARIES, Frame, ProgramRaise, StopRun, located, raise_from_user_code, without_own_frames
 from imp2tf.guards import compile_guards
 from imp2tf.heap import Fetch, contents, guard_distinct, lift
+from imp2tf.iterables import each
 from imp2tf.junctions import junctions_of, results_vary
 from imp2tf.operations import compare_operation
 from imp2tf.options import Options
@@ -97,6 +99,9 @@ class Run:
         return self.results[number]
 
     call = staticmethod(calls.call)
+    each = staticmethod(each)
+    check_uses = staticmethod(check_uses)
+    detached = staticmethod(detached)
     equal = staticmethod(functools.partial(compare_operation, "=="))
 
     @staticmethod
