@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("the lattice", ("snapshots", "specs", "growable", "join")),
     (
         "regions of the graph",
-        ("plan", "effects", "exceptions", "random_ops", "connectivity", "junctions", "states", "region", "looping", "exits"),
+        ("plan", "effects", "exceptions", "random_ops", "connectivity", "junctions", "records", "states", "region", "looping", "exits"),
     ),
     (
         "what operators share",
