@@ -54,11 +54,13 @@ def run_operation(function: Function, *args: Any, **kwargs: Any) -> Any:
     What it raises on tensors of the graph may be worded otherwise than eager's error, or not be an error in eager at
     all: inside a branch the call is left to the run, elsewhere the whole call runs as Python.
     """
+    session = active()
+    if session is None:
+        return function(*args, **kwargs)
+    session.courses.append(None)  # what it calls cannot go on in a branch
     try:
         return function(*args, **kwargs)
     except Exception as error:
-        if active() is None:
-            raise
         if isinstance(error, NOT_IN_GRAPH) or (isinstance(error, RuntimeError) and in_replica()):  # replicas cannot meet in a branch
             fall_back(TraceFailed, f"{type(error).__name__} while tracing: {error}", error)
         if any(holds_runtime(value) for value in (*args, *kwargs.values())):
@@ -66,6 +68,8 @@ def run_operation(function: Function, *args: Any, **kwargs: Any) -> Any:
                 fall_back(TraceFailed, f"{type(error).__name__} while tracing: {error}", error)
             raise ProgramRaise(error, retry=(function, args, kwargs)) from error
         raise ProgramRaise(error) from error
+    finally:
+        session.courses.pop()
 
 
 def holds_runtime(value: Any, level: int = 0) -> bool:

@@ -162,7 +162,8 @@ class Session:
         self.callbacks: list[Any] = []  # TensorFlow holds functions that graphs call only weakly
         self.loop_memo: dict[Hashable, Any] = {}
         self.activations: list[Any] = []
-        self.trying = 0
+        self.trying = 0  # handlers that may want what is raised now
+        self.courses: list[Any] = []  # stretches of the program that exceptions with a handler leave (`imp2tf.region`)
         self.caught: list[Any] = []
         self.regions = 0
         self.loop_depth = 0  # the log depth of the innermost body of a loop

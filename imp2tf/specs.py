@@ -17,7 +17,7 @@ import tensorflow as tf
 from imp2tf.arrays import TracedArray
 from imp2tf.errors import SeveralKinds, fall_back
 from imp2tf.session import current
-from imp2tf.snapshots import Alias, Snapshot, freeze
+from imp2tf.snapshots import Alias, Snapshot, fields_of, freeze
 from imp2tf.values import DEAD, LOST, NUMBER_DTYPES, NUMBER_TYPES, Deferred, Facts, PyNumber, Union
 
 __all__ = [
@@ -411,13 +411,19 @@ class Record(_Parts):
 
     def _pack(self, value: Any) -> list[tf.Tensor]:
         if not isinstance(value, Snapshot):  # an object that is older than the region
-            value = Snapshot(value, {name: freeze(field) for name, field in value.__dict__.items()}, inner=True)
+            value = Snapshot(value, {name: freeze(field) for name, field in fields_of(value).items()}, inner=True)
         args = [freeze(arg) for arg in getattr(value.value, "args", ())[: self.args]]
         return self._pack_parts([*args, *(value.elements[name] for name in self.names)])
 
     def _make(self, values: list[Any], born: Callable[[Any], Any]) -> Any:
         made = self.cls.__new__(self.cls, *values[: self.args])
-        made.__dict__.update(zip(self.names, values[self.args:], strict=True))
+        if isinstance(made, BaseException):
+            initialise = next(cls for cls in self.cls.__mro__ if cls.__module__ == "builtins").__init__  # type: ignore[misc]
+            initialise(made, *values[: self.args])  # sets StopIteration.value and the like
+        fields = dict(zip(self.names, values[self.args:], strict=True))
+        if "__cause__" in fields:
+            made.__cause__ = fields.pop("__cause__")
+        made.__dict__.update(fields)
         return born(made)
 
     def realize(self, tensors: Tensors) -> Any:

@@ -21,7 +21,10 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("the lattice", ("snapshots", "specs", "growable", "tables", "join", "sharing")),
     (
         "regions of the graph",
-        ("placement", "plan", "effects", "exceptions", "random_ops", "connectivity", "junctions", "states", "region", "looping", "exits"),
+        (
+            "placement", "plan", "effects", "exceptions", "random_ops", "connectivity", "junctions", "records", "states", "region",
+            "looping", "exits",
+        ),
     ),
     (
         "what operators share",
