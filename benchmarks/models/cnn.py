@@ -51,9 +51,18 @@ class LeNet:
         return loss
 
 
+class LeNetAsGraph(LeNet):
+    """The step has no control flow of tensors: an expert writes the same."""
+
+    def compiled(self, jit_compile: bool = False) -> Callable[..., tf.Tensor]:
+        """The step as a graph."""
+        return tf.function(self.step, autograph=False, jit_compile=jit_compile)
+
+
 PROGRAM = LeNet
 ADAPTED = None
 ADAPTATION = ""
+HANDWRITTEN = LeNetAsGraph
 
 
 def batches(count: int) -> list[tuple[tf.Tensor, tf.Tensor]]:

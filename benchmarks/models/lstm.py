@@ -84,9 +84,24 @@ class LanguageModelInVariables(LanguageModel):
         return tf.function(self.step)
 
 
+class LanguageModelAsGraph(LanguageModelInVariables):
+    """The same, and gradients cut to length by a choice of values."""
+
+    def update(self, gradients: list[tf.Tensor]) -> None:
+        """Gradient descent without a branch."""
+        norm = tf.maximum(tf.linalg.global_norm(gradients), 1.0)
+        for w, g in zip(self.weights, gradients):
+            w.assign_sub(self.learning_rate * g / norm)
+
+    def compiled(self, jit_compile: bool = False) -> Callable[..., tf.Tensor]:
+        """The step as a graph."""
+        return tf.function(self.step, autograph=False, jit_compile=jit_compile)
+
+
 PROGRAM = LanguageModel
 ADAPTED = LanguageModelInVariables
 ADAPTATION = "state in tf.Variables"
+HANDWRITTEN = LanguageModelAsGraph
 
 
 def batches(count: int) -> list[tuple[tf.Tensor, tf.Tensor]]:

@@ -93,10 +93,18 @@ class ResNet:
 class ResNetWithArgument(ResNet):
     """The nearest tf.function accepts: it sees the switch change only as an argument."""
 
-    def compiled(self) -> Callable[..., tf.Tensor]:
+    def compiled(self, **options: bool) -> Callable[..., tf.Tensor]:
         """The step under tf.function, given the switch at each call."""
-        step = tf.function(self.step_in_mode)
+        step = tf.function(self.step_in_mode, **options)
         return lambda images, labels: step(images, labels, self.training)
+
+
+class ResNetAsGraph(ResNetWithArgument):
+    """All branches are on Python values: an expert writes the same, with two graphs."""
+
+    def compiled(self, jit_compile: bool = False) -> Callable[..., tf.Tensor]:
+        """The step as a graph."""
+        return super().compiled(autograph=False, jit_compile=jit_compile)
 
 
 def he_normal(random: np.random.Generator, *shape: int) -> tf.Variable:
@@ -107,6 +115,7 @@ def he_normal(random: np.random.Generator, *shape: int) -> tf.Variable:
 PROGRAM = ResNet
 ADAPTED = ResNetWithArgument
 ADAPTATION = "training switch as an argument"
+HANDWRITTEN = ResNetAsGraph
 
 
 def batches(count: int) -> list[tuple[tf.Tensor, tf.Tensor]]:
