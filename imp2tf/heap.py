@@ -23,13 +23,19 @@ from imp2tf.values import NUMBER_DTYPES, PyNumber
 
 __all__ = [
     "INT_RANGE", "Fetch", "contents", "guard_distinct", "has_written_fields", "is_container", "is_drop_in", "is_same_input", "is_unread",
-    "is_user_function", "length", "lift", "old_value", "read", "set_contents", "view",
+    "is_user_function", "known_by_identity", "length", "lift", "old_value", "read", "set_contents", "view",
 ]
 
 LITERALS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range)
 INT_RANGE = 2**62  # run-time ints are int64; beyond this a Python int stays a constant
 BY_IDENTITY = (type, types.ModuleType, types.BuiltinFunctionType, tf.DType, np.ufunc, enum.Enum)
 CONTAINERS = (list, dict, set, collections.deque)
+_by_identity: list[type] = []
+
+
+def known_by_identity(cls: type) -> None:
+    """Objects of this class are the same ones at every call, and not told apart by what they hold."""
+    _by_identity.append(cls)
 
 
 def is_user_function(value: object) -> bool:
@@ -133,19 +139,12 @@ def _tensor_input(session: Session, value: Any, source: Source) -> tf.Tensor:
 
 
 class Fetch:
-    """A graph input that is fetched anew at each call; `part` tells the inputs of one source apart."""
+    """A graph input that is fetched anew at each call; there is one for each source and part of it."""
 
-    def __init__(self, run: Any, source: Source, convert: Callable[[Any], Any], part: int = 0) -> None:
+    def __init__(self, run: Any, source: Source, convert: Callable[[Any], Any]) -> None:
         self.run = run
         self.source = source
         self.convert = convert
-        self.part = part
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Fetch) and other.part == self.part and other.source == self.source
-
-    def __hash__(self) -> int:
-        return hash((self.source, self.part))
 
     def at(self, args: Sequence[Any]) -> Any:
         """The tensor, given the arguments of the call."""
@@ -156,8 +155,11 @@ class Fetch:
 
 
 def _input(session: Session, source: Source, spec: tf.TypeSpec, convert: Callable[[Any], Any], part: int = 0) -> Any:
-    """An input of the graph."""
-    return capture_at_call_time(session.graph, Fetch(session.run, source, convert, part), spec)
+    """An input of the graph; `part` tells the inputs of one source apart."""
+    fetch = session.fetches.get((source, part))
+    if fetch is None:
+        fetch = session.fetches[source, part] = Fetch(session.run, source, convert)
+    return capture_at_call_time(session.graph, fetch, spec)
 
 
 def _composite_input(session: Session, value: Any, source: Source) -> Any:
@@ -219,7 +221,7 @@ def _reference(session: Session, value: Any, source: Source) -> Any:
         if known != source:
             session.guard(source, "same", known)
         return value
-    if isinstance(source, Pinned) or isinstance(value, (*BY_IDENTITY, tf.Variable, tf.Module)) or _is_library_object(value):
+    if isinstance(source, Pinned) or isinstance(value, (*BY_IDENTITY, *_by_identity, tf.Variable, tf.Module)) or _is_library_object(value):
         session.guard(source, "identity", value)
         session.sources[id(value)] = Pinned(value)
     elif isinstance(value, types.MethodType):
