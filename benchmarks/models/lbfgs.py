@@ -21,11 +21,14 @@ class Size:
 CPU = Size()
 PAPER = Size(examples=20000, features=2000, memory=10)
 
-DECREASE, MOST_HALVINGS = 1e-4, 12
+DECREASE, MOST_HALVINGS, TOLERANCE = 1e-4, 12, 1e-2
 
 
 class LBFGS:
-    """One step is one iteration: a direction from the history, then a step size that decreases the loss."""
+    """One step is one iteration: a direction from the history, then a step size that decreases the loss.
+
+    At the minimum it starts again.
+    """
 
     def __init__(self, size: Size = CPU) -> None:
         random = np.random.default_rng(0)
@@ -39,6 +42,7 @@ class LBFGS:
         self.losses: list[float] = []
         self.evaluations = 0
         self.skipped = 0
+        self.restarts = 0
 
     def loss(self, x: tf.Tensor) -> tf.Tensor:
         """Mean cross entropy with a small penalty."""
@@ -70,6 +74,11 @@ class LBFGS:
     def step(self) -> tf.Tensor:
         """One iteration; returns the loss before it."""
         loss, gradient = self.loss_and_gradient(self.x)
+        if tf.norm(gradient) < TOLERANCE:
+            self.history = []
+            self.x = tf.zeros([self.size.features])
+            self.restarts += 1
+            return loss
         direction = self.direction(gradient)
         slope = tf.tensordot(gradient, direction, 1)
         if slope > 0.0:
@@ -127,6 +136,16 @@ class LBFGSAsGraph(LBFGS):
         """One iteration; returns the loss before it."""
         x = self.x.read_value()
         loss, gradient = self.loss_and_gradient(x)
+
+        def restart() -> tf.Tensor:
+            self.x.assign(tf.zeros_like(x))
+            self.count.assign(0)
+            return loss
+
+        return tf.cond(tf.norm(gradient) < TOLERANCE, restart, lambda: self.iterate(x, loss, gradient))
+
+    def iterate(self, x: tf.Tensor, loss: tf.Tensor, gradient: tf.Tensor) -> tf.Tensor:
+        """One iteration from a point that is no minimum."""
         direction = self.direction(gradient)
         slope = tf.tensordot(gradient, direction, 1)
         uphill = slope > 0.0
