@@ -7,7 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.models.trees import CPU, LABELS, Size, Tree, in_rows, random_trees
+from benchmarks.models import trees
+from benchmarks.models.trees import LABELS, Size, Tree, in_rows, random_trees
+
+CPU, PAPER = trees.CPU, trees.PAPER
 
 
 class TreeRNN:
