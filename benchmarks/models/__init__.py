@@ -1,7 +1,8 @@
 """The programs measured, each in its own file, written as a person would write it.
 
 They have two sizes: ``CPU``, what is measured, and ``PAPER``, about what is published, which nothing here runs
-(``PROGRAM(PAPER)`` makes it, ``batches(1, PAPER)`` its batches where their size is one of the program). A file ends with what the benchmarks need of it:
+(``PROGRAM(PAPER)`` makes it, ``batches(1, PAPER)`` its batches where their size is one of the program). A file ends
+with what the benchmarks need of it:
 
 ``PROGRAM``     the class as written, made without arguments and with a method ``step``
 ``ADAPTED``     the nearest version tf.function accepts, whose method ``compiled`` gives its step under
