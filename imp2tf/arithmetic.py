@@ -16,7 +16,7 @@ from imp2tf.errors import NeedsValue, TraceFailed, fall_back
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.region import stop_if
 from imp2tf.session import active
-from imp2tf.tf_compat import is_symbolic_tensor
+from imp2tf.tf_compat import in_replica, is_symbolic_tensor
 from imp2tf.values import NUMBER_DTYPES, Deferred, PyNumber, Union, is_runtime, number_kind
 
 __all__ = [
@@ -59,7 +59,7 @@ def run_operation(function: Function, *args: Any, **kwargs: Any) -> Any:
     except Exception as error:
         if active() is None:
             raise
-        if isinstance(error, NOT_IN_GRAPH):
+        if isinstance(error, NOT_IN_GRAPH) or (isinstance(error, RuntimeError) and in_replica()):  # replicas cannot meet in a branch
             fall_back(TraceFailed, f"{type(error).__name__} while tracing: {error}", error)
         if any(holds_runtime(value) for value in (*args, *kwargs.values())):
             if not isinstance(error, (ValueError, TypeError, tf.errors.OpError)):

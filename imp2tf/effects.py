@@ -21,7 +21,10 @@ from imp2tf.values import Deferred, Growable, PyNumber, Union
 
 __all__ = ["commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_result", "is_unchanged", "order_effects", "stop_run"]
 
-QUIET_STATEFUL = frozenset({"VarHandleOp", "ReadVariableOp", "Placeholder", "StatelessIf", "StatelessWhile", "StatelessCase"}) | RANDOM_OPS
+QUIET_STATEFUL = frozenset({
+    "LookupTableFindV2", "LookupTableSizeV2", "Placeholder", "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "StatelessCase",
+    "StatelessIf", "StatelessWhile", "VarHandleOp", "VarIsInitializedOp", "VariableShape",
+}) | RANDOM_OPS
 HOST_OPS = frozenset({"EagerPyFunc", "PyFunc", "Assert", "PrintV2"})
 READS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})  # effects on them may hide in opaque calls
 CALLS = frozenset({"If", "While", "Case", "StatefulPartitionedCall"})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import copy
 import dataclasses
 import threading
 import time
@@ -173,12 +174,25 @@ class Session:
         self.scopes: list[Any] = []
         self.region_graphs: list[Any] = []  # the graph of each region being traced, innermost last
         self.interposed = _thread.interposed
+        self.uncertain: list[tuple[Any, int, Any]] = []  # sources of gradients that may be None in eager, with the ways of the run
         self.disguises: list[Any] = []  # how libraries that the program runs in change its exceptions, innermost last
         self.consumers: list[Any] = []  # what the consumers of running generators may change: a State for each
         self.embedded = False
         self.stop: Callable[[Any], None] | None = None  # how an exception of the program ends a run that no Python attends
         self.refused: list[ConversionError] | None = None  # what a run without Python cannot do, where tracing goes on to find more
         self.run: Any = None
+
+    def in_another_thread(self) -> Session:
+        """The same trace as another thread goes on with it: what stands for the depth of calls is that thread's own."""
+        other = copy.copy(self)
+        other.activations, other.region_graphs = list(self.activations), list(self.region_graphs)
+        other.scopes, other.caught, other.consumers = [], [], []
+        return other
+
+    def learn_from(self, other: Session) -> None:
+        """Take over what another thread has found."""
+        self.opaque, self.left_in_loop = self.opaque or other.opaque, self.left_in_loop or other.left_in_loop
+        self.has_read_data, self.seeded = self.has_read_data or other.has_read_data, self.seeded or other.seeded
 
     # -------------------------------------------------------------------------------------- births
     @property

@@ -35,6 +35,7 @@ from imp2tf.junctions import junctions_of, results_vary
 from imp2tf.operations import compare_operation
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
+from imp2tf.placement import guard_placement
 from imp2tf.places import Place
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, draw_eagerly
@@ -153,6 +154,7 @@ class AlwaysRaises(BaseException):
 
 OTHER = Sentinel("OTHER")  # an argument that is neither a tensor nor a literal
 
+
 Writes = Sequence[tuple[Place, Any]]
 Commit = Callable[[Writes], object]
 
@@ -184,6 +186,9 @@ class Graph:
     taped: Taped
     kinds: list[Any]  # for each parameter what it was traced for: a TypeSpec, a structure of them, a literal, or OTHER
 
+    def __post_init__(self) -> None:
+        self.fetches_more = any(callable(one) and not isinstance(one, Fetch) for one in self.captures)  # inputs that TensorFlow gives
+
     @property
     def has_effects(self) -> bool:
         """Whether a run that failed may have changed something; not cheap."""
@@ -207,6 +212,8 @@ class Graph:
 
     def _call(self, args: Sequence[Any], commit: Commit) -> Any:
         captured = [one.at(args) if isinstance(one, Fetch) else one for one in self.captures]
+        if self.fetches_more:
+            captured = tf.nest.flatten([one() if callable(one) else one for one in captured])
         if not self.calls_python:
             return self._ran(captured, args, commit)
         with self.run.lock, self.run.of(args):
@@ -297,6 +304,7 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
                 guard_distinct(session)
             outputs = [tf.identity(tensor) for tensor in recorder.tensors]
             outputs.extend(_way(session, outputs, parts))
+            guard_placement(session)
             if session.left_in_loop and has_effects_so_far(session):
                 fall_back(GraphRefused, session.left_in_loop)
         parts["calls_python"] = order_effects(session, session.graph)

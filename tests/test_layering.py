@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("the lattice", ("snapshots", "specs", "growable", "join", "sharing")),
     (
         "regions of the graph",
-        ("plan", "effects", "exceptions", "random_ops", "connectivity", "junctions", "states", "region", "looping", "exits"),
+        ("placement", "plan", "effects", "exceptions", "random_ops", "connectivity", "junctions", "states", "region", "looping", "exits"),
     ),
     (
         "what operators share",
@@ -33,7 +33,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     ("features", ("converters", "converters.*")),
     ("running", ("parameters", "input_signature", "guards", "taped", "trace", "verify", "dispatch", "embedding", "report")),
-    ("front ends", ("__init__", "__main__", "api", "keras", "keras.*", "export", "export_*", "check")),
+    ("front ends", ("__init__", "__main__", "api", "distribution", "keras", "keras.*", "export", "export_*", "check")),
 )  # fmt: skip
 
 REGISTRY = "imp2tf.converters"
