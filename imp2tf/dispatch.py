@@ -114,13 +114,11 @@ class Dispatcher:
         if self.settled is not None:
             return self._python(args, kwargs, self.settled)
         ready = self._ready(values) or self._new_graph(values)
-        if isinstance(ready, CertainlyRaises):
-            return self._certain(ready, args, kwargs)
         if isinstance(ready, ConversionError):
-            return self._fall_back(ready, args, kwargs)
+            return (self._certain if isinstance(ready.__cause__, AlwaysRaises) else self._fall_back)(ready, args, kwargs)
         return (self._verified if chosen == "verify" else self._run)(*ready, values, args, kwargs)
 
-    def _certain(self, failure: CertainlyRaises, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _certain(self, failure: ConversionError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Plain Python raises the program's own error; if it does not, it was none, and that is the reason."""
         result = self._plain(args, kwargs)
         if self.options.fullgraph:
@@ -357,17 +355,14 @@ def _forget(dispatcher: weakref.ref[Dispatcher], graph: Graph) -> None:
             found.graphs.remove(graph)
 
 
-class CertainlyRaises(TraceFailed):
-    """Tracing met an error that looks like the program's own, but plain Python does not raise it."""
-
-
-def _certainly(raises: AlwaysRaises) -> CertainlyRaises:
+def _certainly(raises: AlwaysRaises) -> TraceFailed:
+    """Why there is no graph if the error that tracing met is not the program's own after all."""
     raised = raises.__cause__
     error = raised.error if isinstance(raised, ProgramRaise) else raises
-    failure = CertainlyRaises(
+    failure = TraceFailed(
         f"tracing met {type(error).__name__}, which plain Python does not raise: {error}",
         location=innermost(raised.frames) if isinstance(raised, ProgramRaise) else None)
-    failure.__cause__ = error
+    failure.__cause__ = raises
     return failure
 
 

@@ -14,6 +14,7 @@ from imp2tf.tf_compat import EagerTensor, dtype_test, shape_text
 
 __all__ = ["Miss", "compile_guards", "describe_guard", "find_misses", "frozen_contents", "held_weakly", "relax"]
 
+SHORT = 16  # elements of a container that the text of a test spells out
 GONE = (AttributeError, KeyError, IndexError, TypeError, ValueError, tf.errors.OpError)
 
 
@@ -106,6 +107,9 @@ def _test(value: str, guard: Guard, code: _Code) -> str:
         return f"{value} == {code.constant(expected)} and tuple(map(type, {value})) == {code.constant(tuple(map(type, expected)))}"
     if guard.check == "same":
         return f"{value} is {code.value(expected)}"
+    if guard.check == "contents" and isinstance(expected, _Frozen) and expected.is_plain():
+        items = "".join(f" and {value}[{place}] is {code.constant(item)}" for place, item in enumerate(expected.items))
+        return f"type({value}) is {code.constant(expected.kind)} and len({value}) == {len(expected.items)}{items}"
     return f"{code.constant(_CHECKS[guard.check])}({value}, {code.constant(expected)})"
 
 
@@ -171,6 +175,11 @@ class _Frozen:
         self.kind = kind
         self.keys = keys
         self.items = items
+
+    def is_plain(self) -> bool:
+        """Whether it is a short list or tuple of things that are told apart by identity."""
+        return issubclass(self.kind, (list, tuple)) and len(self.items) <= SHORT and not any(
+            isinstance(item, (_Frozen, int, float, str, bytes)) for item in self.items)
 
     def holds(self, value: Any) -> bool:
         """Whether a container still is as it was."""

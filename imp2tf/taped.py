@@ -59,6 +59,11 @@ class Taped:
         self._functions: TapeFunctions | Literal[False] | None = None  # False: TensorFlow has none that can be used
         self._making = threading.Lock()
 
+    @property
+    def has_ways(self) -> bool:
+        """Whether the graph tells the way of its run."""
+        return bool(self._junctions)
+
     def __call__(self, captured: list[Any]) -> list[tf.Tensor]:
         """The results on the captured inputs."""
         if not tape_may_record():
@@ -154,6 +159,8 @@ class _Run:
         if self.way is None and self._taped._junctions:
             return True  # a forward accumulator asks before the run
         self._answered = True
+        if self.way is None and self._taped.has_ways:  # forward mode asks before the run
+            return True
         dependents = self._taped.dependents_on(self.way)[place]
         return bool(dependents & self._asked if self._asked else dependents)
 

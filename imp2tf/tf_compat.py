@@ -43,9 +43,11 @@ __all__ = [
     "TapeFunctions",
     "add_control_input",
     "array_with_flow",
+    "belongs_to_strategy",
     "branch_graph",
     "build_cond",
     "build_while",
+    "builds_inside",
     "call_concrete",
     "capture_at_call_time",
     "captures_of",
@@ -60,10 +62,12 @@ __all__ = [
     "global_seed",
     "has_gradient",
     "in_eager_mode",
+    "in_replica",
     "is_stateful_op",
     "is_symbolic_tensor",
     "record",
     "redirect",
+    "replica_of_call",
     "shape_text",
     "stop_watching",
     "tape_functions",
@@ -146,6 +150,14 @@ def capture_at_call_time(graph: FuncGraph, fetch: Callable[[], Any], spec: tf.Ty
     return graph.capture_call_time_value(fetch, spec, key=fetch)
 
 
+def builds_inside(graph: FuncGraph) -> bool:
+    """Whether the graph that this thread builds is `graph`, or one inside it."""
+    inner = None if in_eager_mode() else tf.compat.v1.get_default_graph()
+    while inner is not None and inner is not graph:
+        inner = getattr(inner, "outer_graph", None)
+    return inner is not None
+
+
 def is_stateful_op(name: str) -> bool:
     """Whether an operation type is registered as stateful; unknown types count as such."""
     definition = _op_def_registry.get(name)
@@ -201,6 +213,30 @@ def _called_functions(node: Any) -> list[str]:
     return [one.name for value in values for one in (value.func, *value.list.func) if one.name]
 
 
+def replica_of_call() -> tuple[Any, Any]:
+    """The strategy in scope and the number of the replica that calls; None for what there is not."""
+    strategy = tf.distribute.get_strategy() if tf.distribute.has_strategy() else None
+    context = tf.distribute.get_replica_context() if strategy is not None else None
+    return strategy, None if context is None else _number(getattr(context, "_replica_id_in_sync_group", context.replica_id_in_sync_group))
+
+
+def in_replica() -> bool:
+    """Whether this is code of one replica of a strategy."""
+    return tf.distribute.has_strategy() and not tf.distribute.in_cross_replica_context()
+
+
+def _number(replica: Any) -> Any:
+    """A replica's number, be it a tensor."""
+    known = tf.get_static_value(replica) if isinstance(replica, tf.Tensor) else replica
+    return int(known) if known is not None else None
+
+
+def belongs_to_strategy(variable: tf.Variable) -> bool:
+    """Whether a variable is, or is one replica's copy of, a variable of a strategy."""
+    owners = (variable, getattr(variable, "handle", None))
+    return isinstance(variable, tf.distribute.DistributedValues) or any(hasattr(one, "_distributed_container") for one in owners)
+
+
 def global_seed() -> int | None:
     """What `tf.random.set_seed` was last given."""
     return _context.global_seed()
@@ -209,7 +245,8 @@ def global_seed() -> int | None:
 def captures_of(concrete: Any) -> list[Any]:
     """What a concrete function captures, in the order of its inputs: tensors, then the objects that fetch one."""
     graph = concrete.graph
-    return [*graph.external_captures, *graph._function_captures.by_ref_external]
+    at_call_time = graph._function_captures.by_ref_external.items()  # TensorFlow's own have keys that mean nothing
+    return [*graph.external_captures, *(key if callable(key) else fetch for key, fetch in at_call_time)]
 
 
 def call_concrete(concrete: Any, captured: Sequence[tf.Tensor]) -> list[tf.Tensor]:

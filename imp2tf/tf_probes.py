@@ -7,6 +7,7 @@ from imp2tf.tf_compat import (
     AutomaticControlDependencies,
     DirectCall,
     array_with_flow,
+    belongs_to_strategy,
     branch_graph,
     build_cond,
     build_while,
@@ -23,6 +24,7 @@ from imp2tf.tf_compat import (
     has_gradient,
     record,
     redirect,
+    replica_of_call,
     shape_text,
     tape_functions,
     tape_may_record,
@@ -133,6 +135,18 @@ def _probe_seed() -> bool:
     return global_seed() is None or isinstance(global_seed(), int)
 
 
+def _probe_replica() -> bool:
+    strategy = tf.distribute.OneDeviceStrategy("CPU:0")
+    with strategy.scope():
+        crossing = replica_of_call()
+    inside = strategy.run(replica_of_call)
+    with tf.distribute.MirroredStrategy(["CPU:0"]).scope():
+        mirrored = tf.Variable(0.0)
+    plain = tf.Variable(0.0)
+    return (replica_of_call(), crossing, inside) == ((None, None), (strategy, None), (strategy, 0)) and (
+        belongs_to_strategy(mirrored) and not belongs_to_strategy(plain))
+
+
 def _probe_array() -> bool:
     def both() -> tf.Tensor:
         empty = tf.TensorArray(tf.int32, 1, element_shape=[])
@@ -183,6 +197,7 @@ def _probe_watching_variables() -> bool:
 PROBES = (
     ("cond", _probe_cond), ("while", _probe_while), ("capture", _probe_capture), ("tape", _probe_tape),
     ("functions", _probe_functions), ("list", _probe_list), ("redirect", _probe_redirect), ("seed", _probe_seed),
-    ("array", _probe_array), ("direct call", _probe_direct_call), ("tape functions", _probe_tape_functions), ("tensors", _probe_tensors),
+    ("replica", _probe_replica), ("array", _probe_array), ("direct call", _probe_direct_call),
+    ("tape functions", _probe_tape_functions), ("tensors", _probe_tensors),
     ("watching variables", _probe_watching_variables),
 )
