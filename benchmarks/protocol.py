@@ -126,8 +126,8 @@ class Result:
     timing: Timing | None
     difference: str = ""
     note: str = ""
-    unit: str = "s"  # of the timing: seconds, or "B" for bytes
     figures: Figures = Figures()
+    unit: str = "s"  # of the timing: seconds, or "B" for bytes
 
 
 def _place(fallback: Mapping[str, Any]) -> str:
