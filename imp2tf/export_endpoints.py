@@ -150,8 +150,8 @@ def _known_kinds(function: Any, parameters: Parameters) -> Sequence[Any]:
         dispatcher = converted._dispatcher
         if dispatcher.signature is not None:
             return _declared(dispatcher.signature.places, len(owner), parameters)
-        for graph in dispatcher.graphs:
-            kinds = graph.kinds[len(owner):]
+        for traced in (*(graph.kinds for graph in dispatcher.graphs), dispatcher.seen or [OTHER] * (len(owner) + 1)):
+            kinds = traced[len(owner):]
             if not any(part is OTHER for part in tf.nest.flatten(kinds)):
                 return kinds
     specs = getattr(function, "input_signature", None)
@@ -159,7 +159,7 @@ def _known_kinds(function: Any, parameters: Parameters) -> Sequence[Any]:
         return parameters.bind(tuple(specs), {})
     if not parameters.names:
         return []
-    raise ValueError(f"{name_of(function)} has no input_signature and no graph yet: give its kinds of arguments, as in "
+    raise ValueError(f"{name_of(function)} has no input_signature and was not called yet: give its kinds of arguments, as in "
                      "imp2tf.save(f, path, signatures=[tf.TensorSpec([None, 3])])")
 
 
