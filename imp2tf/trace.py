@@ -15,9 +15,10 @@ from typing import Any, NoReturn
 import tensorflow as tf
 
 from imp2tf import calls
-from imp2tf.arithmetic import OVERFLOW
-from imp2tf.containers import concatenated, grow
+from imp2tf.arithmetic import OVERFLOW, UNUSUAL_POWER
+from imp2tf.containers import concatenated, detached, grow
 from imp2tf.effects import commits, has_effects_so_far, order_effects
+from imp2tf.elements import check_uses
 from imp2tf.errors import (
     Fallback,
     GraphRefused,
@@ -31,6 +32,7 @@ from imp2tf.errors import (
 from imp2tf.exceptions import TRACE_BOUNDARIES, Frame, ProgramRaise, StopRun, located, raise_from_user_code, without_own_frames
 from imp2tf.guards import compile_guards
 from imp2tf.heap import Fetch, contents, guard_distinct, lift
+from imp2tf.iterables import each
 from imp2tf.junctions import junctions_of, results_vary
 from imp2tf.operations import compare_operation
 from imp2tf.options import Options
@@ -97,6 +99,9 @@ class Run:
         return self.results[number]
 
     call = staticmethod(calls.call)
+    each = staticmethod(each)
+    check_uses = staticmethod(check_uses)
+    detached = staticmethod(detached)
     equal = staticmethod(functools.partial(compare_operation, "=="))
 
     @staticmethod
@@ -249,9 +254,10 @@ class Graph:
 
     def _refused(self, error: tf.errors.OpError) -> BaseException:
         """The error of the run, or the fallback that it stands for."""
-        if OVERFLOW not in error.message:
+        found = next((text for text in LEFT_PYTHON if text in error.message), None)
+        if found is None:
             return error
-        reason = NeedsValue("a Python int left the range of 64 bits")
+        reason = NeedsValue(LEFT_PYTHON[found])
         return reason if self.has_effects else Fallback(reason)
 
     def _finish(self, outputs: list[tf.Tensor], args: Sequence[Any], commit: Commit) -> Any:
@@ -260,6 +266,13 @@ class Graph:
         if self.writes:
             commit([(place(build), value(build)) for place, value in self.writes])
         return result
+
+
+# What the run says where a Python number is not what it was taken for.
+LEFT_PYTHON = {
+    OVERFLOW: "a Python int left the range of 64 bits",
+    UNUSUAL_POWER: "a power of Python numbers is of another kind, an error or out of range",
+}
 
 
 def _commit(writes: Writes) -> None:
