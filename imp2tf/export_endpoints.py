@@ -194,7 +194,9 @@ def _methods(saved: Any, alone: bool) -> list[Endpoint]:
 def _candidates(saved: Any) -> Iterator[tuple[str, Any]]:
     names = dict.fromkeys([*(name for cls in type(saved).__mro__ for name in vars(cls)), *getattr(saved, "__dict__", ())])
     for name in names:
-        if isinstance(inspect.getattr_static(saved, name, None), (ConvertedFunction, tf.types.experimental.PolymorphicFunction)):
+        found = inspect.getattr_static(saved, name, None)
+        function = found.__func__ if isinstance(found, (staticmethod, classmethod)) else found
+        if isinstance(function, (ConvertedFunction, tf.types.experimental.PolymorphicFunction)):
             yield name, getattr(saved, name)
 
 

@@ -227,6 +227,53 @@ def test_a_function_that_was_called_once(tmp_path):
     assert loaded.signatures["serving_default"](x_a=tf.constant([1.0, 3.0]))["y"].numpy().tolist() == [2.0, 6.0]
 
 
+def test_static_and_class_methods(tmp_path):
+    class Static:
+        @staticmethod
+        @imp2tf.convert(input_signature=[SCALAR])
+        def relu(x):
+            return x if x > 0 else x * 0.0
+
+        @classmethod
+        @imp2tf.convert(input_signature=[SCALAR])
+        def double(cls, x):
+            return x * 2.0
+
+    imp2tf.save(Static(), tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert (loaded.relu(tf.constant(-2.0)).numpy(), loaded.double(tf.constant(-2.0)).numpy()) == (0.0, -4.0)
+
+
+def test_the_tree_of_nested_modules(tmp_path):
+    class Inner(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.calls, self.w = 0, tf.Variable(3.0)
+
+        def __call__(self, x):
+            self.calls += 1
+            return x * self.w + float(self.calls)
+
+    class Outer(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.parts, self.named = [Inner(), Inner()], {"last": Inner()}
+
+        @imp2tf.convert(input_signature=[SCALAR])
+        def __call__(self, x):
+            for part in self.parts:
+                x = part(x)
+            if x > 100:
+                x = self.named["last"](x)
+            return x
+
+    imp2tf.save(Outer(), tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert [float(loaded(tf.constant(x))) for x in (1.0, 50.0)] == [13.0, 1375.0]
+    assert [part.calls.numpy() for part in (*loaded.parts, loaded.named["last"])] == [2, 2, 1]
+    assert not any(hasattr(loaded, name) for name in ("captured", "inner", "calls"))
+
+
 def test_two_signatures_of_one_function(tmp_path):
     def total(x):
         return tf.reduce_sum(x)
