@@ -3,6 +3,7 @@
 import random
 import time
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -59,7 +60,7 @@ def calls_what_is_disabled(x):
 
 
 def needs_a_number(x):
-    return {int(tf.reduce_sum(x)): x}
+    return tf.reshape(x, np.cumsum(x.numpy()))
 
 
 def reasons(saved, path, signatures):
