@@ -134,12 +134,14 @@ def outputs(name: str, wrapped: bool) -> tuple[Any, Holder]:
     options, described = made_with(name)
     keras.backend.clear_session()
     keras.utils.set_random_seed(5)
-    layer = getattr(LAYERS, name)(**{key: value() if type(value).__name__ == "function" else value for key, value in options.items()})
+    layer = getattr(LAYERS, name)(**{key: value() if getattr(value, "__name__", "") == "<lambda>" else value for key, value in options.items()})
     model = Holder(layer)
     if wrapped:
         imp2tf.keras.wrap(model)
     data = values(described, np.random.RandomState(1))
     tf.random.set_seed(5)
+    if name == "Normalization":
+        layer(data)  # built by a call of a model, Keras keeps tensors of a graph in it
     model(data)
     found = [keras.tree.flatten(model(data, training=training)) for training in (True, True)]
     return [[_plain(one) for one in row] for row in found] + [[np.array(one) for one in model.variables]], model
