@@ -12,7 +12,8 @@ from imp2tf import attributes
 from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
-from imp2tf.containers import DictView, container_length
+from imp2tf.containers import container_length, listed
+from imp2tf.dict_views import DictView
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.foreign import register_host_method
 from imp2tf.heap import is_container, is_user_function
@@ -44,6 +45,8 @@ def len_(value: Any) -> Any:
         return raise_error(TypeError("Scalar tensor has no `len()`"))
     if isinstance(value, PyNumber):
         return raise_error(TypeError(f"object of type '{value.kind}' has no len()"))
+    if listed(value) is not None:
+        return container_length(listed(value))
     if isinstance(value, Deferred):
         return fall_back(NeedsValue, f"len() of {value!r}")
     return run_operation(len, value)
@@ -56,6 +59,8 @@ def isinstance_(value: Any, cls: Any) -> Any:
         return over(value, lambda one: isinstance_(one, cls))
     if isinstance(value, PyNumber):
         return issubclass(NUMBER_TYPES[value.kind], cls)
+    if listed(value) is not None:
+        return run_operation(isinstance, (), cls)
     if isinstance(value, Deferred):
         return fall_back(NeedsValue, f"isinstance() of {value!r}")
     return value.refuse() if isinstance(value, StandIn) else run_operation(isinstance, value, cls)

@@ -13,7 +13,8 @@ from imp2tf.alternatives import over, raise_error, stripped
 from imp2tf.arithmetic import run_operation
 from imp2tf.arrays import TracedArray
 from imp2tf.calls import call
-from imp2tf.containers import ContainerMethod, static
+from imp2tf.container_methods import ContainerMethod
+from imp2tf.containers import static
 from imp2tf.errors import ForeignCall, LostValue, NeedsValue, fall_back
 from imp2tf.foreign import method_of_deferred
 from imp2tf.heap import is_container, is_user_function, view

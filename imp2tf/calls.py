@@ -16,12 +16,13 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf import conversion, foreign
-from imp2tf.alternatives import over
+from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import run_operation
-from imp2tf.containers import ContainerMethod, container_method
+from imp2tf.container_methods import ContainerMethod, container_method
 from imp2tf.disabled import is_disabled
 from imp2tf.errors import Fallback, ForeignCall, NeedsValue, SeveralKinds, UnsupportedSyntax, fall_back
-from imp2tf.heap import is_drop_in, is_user_function
+from imp2tf.exceptions import innermost, user_frames
+from imp2tf.heap import contents, is_drop_in, is_user_function
 from imp2tf.opaque import call_opaque
 from imp2tf.places import Attribute
 from imp2tf.purity import has_plain_new
@@ -29,7 +30,7 @@ from imp2tf.region import scope
 from imp2tf.session import Session, active, current, suspended
 from imp2tf.sources import Member
 from imp2tf.tf_compat import in_eager_mode
-from imp2tf.values import Deferred, GeneratorCall, Sentinel, Union
+from imp2tf.values import LOST, Deferred, GeneratorCall, Sentinel, Union
 
 __all__ = ["Activation", "InForeignGraph", "call", "callback", "converted_of", "invoke", "replace_call", "replace_call_of"]
 
@@ -94,6 +95,8 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
         return foreign.call_deferred(function, args, kwargs)
     if isinstance(function, Sentinel):
         fall_back(SeveralKinds, f"a call of {function!r}")
+    if not callable(function):
+        raise_error(TypeError(f"{type(function).__name__!r} object is not callable"))
     replacement = replacement_of(function)
     if replacement is not None:
         return replacement(*args, **kwargs)
@@ -102,7 +105,7 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _call_object(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if is_disabled(function):
-        return call_opaque(function, args, kwargs)
+        return _noted(lambda: call_opaque(function, args, kwargs))
     if isinstance(function, types.FunctionType) and hasattr(function, "__imp2tf_callback__"):
         return call(function.__imp2tf_callback__, *args, **kwargs)
     if is_drop_in(function):
@@ -133,10 +136,49 @@ def _call_library(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     place = next((i for i, value in enumerate(args) if isinstance(value, Union)), None)
     if place is not None:
         return over(args[place], lambda one: call(function, *args[:place], one, *args[place + 1:], **kwargs))
+    inside = next((i for i, value in enumerate(args) if _union_inside(value) is not None), -1)
+    if inside >= 0:
+        return _over_inside(args[inside], lambda one: call(function, *args[:inside], one, *args[inside + 1:], **kwargs))
     name = next((key for key, value in kwargs.items() if isinstance(value, Union)), None)
     if name is not None:
         return over(kwargs[name], lambda one: call(function, *args, **{**kwargs, name: one}))
-    return foreign.call_foreign(function, args, kwargs, callback)
+    return _noted(lambda: foreign.call_foreign(function, args, kwargs, callback))
+
+
+def _noted(call_python: Callable[[], Any]) -> Any:
+    """A call that may need Python. Where tracing is to find all such calls, it goes on without the result."""
+    refused = current().refused
+    if refused is None:
+        return call_python()
+    try:
+        return call_python()
+    except Fallback as fallback:
+        if not isinstance(fallback.error, ForeignCall):
+            raise
+        fallback.error.location = fallback.error.location or innermost(user_frames())
+        refused.append(fallback.error)
+    return LOST
+
+
+def _union_inside(value: Any) -> int | None:
+    """Where in a list or tuple a value of several kinds stands."""
+    if type(value) not in (list, tuple):
+        return None
+    found = contents(value) if isinstance(value, list) else value
+    return next((i for i, one in enumerate(found) if isinstance(one, Union)), None) if isinstance(found, (list, tuple)) else None
+
+
+def _over_inside(value: Any, operation: Callable[[Any], Any]) -> Any:
+    """`operation` on a list or tuple for each alternative of the first value of several kinds in it."""
+    place = _union_inside(value)
+    assert place is not None
+    items = list(contents(value)) if isinstance(value, list) else list(value)
+
+    def with_one(one: Any) -> Any:
+        made = [*items[:place], one, *items[place + 1:]]
+        return operation(current().born(made) if isinstance(value, list) else tuple(made))
+
+    return over(items[place], with_one)
 
 
 # ------------------------------------------------------------------------------------------------ user code

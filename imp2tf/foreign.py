@@ -12,7 +12,7 @@ import tensorflow as tf
 from imp2tf.alternatives import over
 from imp2tf.arithmetic import as_tensor, holds_runtime, run_operation
 from imp2tf.arrays import TracedArray
-from imp2tf.containers import DictView
+from imp2tf.dict_views import DictView
 from imp2tf.errors import Contents, ForeignCall, NeedsValue, NoSource, fall_back
 from imp2tf.exceptions import innermost, user_frames
 from imp2tf.growable import growable_length

@@ -139,19 +139,12 @@ def _tensor_input(session: Session, value: Any, source: Source) -> tf.Tensor:
 
 
 class Fetch:
-    """A graph input that is fetched anew at each call; `part` tells the inputs of one source apart."""
+    """A graph input that is fetched anew at each call; there is one for each source and part of it."""
 
-    def __init__(self, run: Any, source: Source, convert: Callable[[Any], Any], part: int = 0) -> None:
+    def __init__(self, run: Any, source: Source, convert: Callable[[Any], Any]) -> None:
         self.run = run
         self.source = source
         self.convert = convert
-        self.part = part
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Fetch) and other.part == self.part and other.source == self.source
-
-    def __hash__(self) -> int:
-        return hash((self.source, self.part))
 
     def at(self, args: Sequence[Any]) -> Any:
         """The tensor, given the arguments of the call."""
@@ -162,8 +155,11 @@ class Fetch:
 
 
 def _input(session: Session, source: Source, spec: tf.TypeSpec, convert: Callable[[Any], Any], part: int = 0) -> Any:
-    """An input of the graph."""
-    return capture_at_call_time(session.graph, Fetch(session.run, source, convert, part), spec)
+    """An input of the graph; `part` tells the inputs of one source apart."""
+    fetch = session.fetches.get((source, part))
+    if fetch is None:
+        fetch = session.fetches[source, part] = Fetch(session.run, source, convert)
+    return capture_at_call_time(session.graph, fetch, spec)
 
 
 def _composite_input(session: Session, value: Any, source: Source) -> Any:

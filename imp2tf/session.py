@@ -12,12 +12,12 @@ import dataclasses
 import threading
 import time
 import weakref
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.errors import Contents, Location, fall_back
+from imp2tf.errors import Contents, ConversionError, Location, fall_back
 from imp2tf.places import Attribute, Place
 from imp2tf.sources import Pinned, PlacePart, Source
 from imp2tf.tf_compat import global_seed
@@ -136,7 +136,7 @@ def in_host_call() -> bool:
 class Session:
     """The state of one trace."""
 
-    def __init__(self, graph: Any, relaxations: Relaxations) -> None:
+    def __init__(self, graph: Any, relaxations: Relaxations) -> None:  # noqa: PLR0915 (a list of fields)
         self.graph = graph
         self.relaxations = relaxations
         self.deadline = time.monotonic() + relaxations.budget if relaxations.budget and relaxations.shapes else None
@@ -147,9 +147,11 @@ class Session:
         self.guarded: set[tuple[Source, str]] = set()
         self.sources: dict[int, Source] = {}
         self.origins: dict[int, Source] = {}
+        self.fetches: dict[tuple[Source, int], Any] = {}
         self.references: list[tuple[Any, Source]] = []
         self.births: dict[int, int] = {}
         self.sealed: set[int] = set()
+        self.shared_elements = 0  # 1: an object may stand in two lists of run-time length; 2: also twice in one list
         self.kept: list[Any] = []  # what is known by its id must not go before the trace has ended
         self.callbacks: list[Any] = []  # TensorFlow holds functions that graphs call only weakly
         self.loop_memo: dict[Hashable, Any] = {}
@@ -171,10 +173,12 @@ class Session:
         self.scopes: list[Any] = []
         self.region_graphs: list[Any] = []  # the graph of each region being traced, innermost last
         self.interposed = _thread.interposed
-        self.uncertain: list[tuple[Any, int, Any]] = []  # sources of gradients that may be None in eager, with the ways of the run
+        self.uncertain: list[tuple[Any, set[int], list[Any]]] = []  # gradients None on some ways: mask of the run, all masks, sources
         self.disguises: list[Any] = []  # how libraries that the program runs in change its exceptions, innermost last
         self.consumers: list[Any] = []  # what the consumers of running generators may change: a State for each
         self.embedded = False
+        self.stop: Callable[[Any], None] | None = None  # how an exception of the program ends a run that no Python attends
+        self.refused: list[ConversionError] | None = None  # what a run without Python cannot do, where tracing goes on to find more
         self.run: Any = None
 
     # -------------------------------------------------------------------------------------- births

@@ -195,6 +195,19 @@ def gated(tensor: tf.Tensor, is_open: Callable[[], bool]) -> tf.Tensor:
     return alias
 
 
+def watched_result(tensor: tf.Tensor, told: Callable[[], None]) -> tf.Tensor:
+    """An alias of an eager tensor; `told()` is called when a gradient comes to it."""
+
+    def passed(gradient: tf.Tensor) -> list[tf.Tensor]:
+        told()
+        return [gradient]
+
+    with _record.stop_recording():
+        alias = tf.identity(tensor)
+    _record.record_operation("Identity", [alias], [tensor], passed)
+    return alias
+
+
 def array_with_flow(array: tf.TensorArray, flow: tf.Tensor) -> tf.TensorArray:
     """A `TensorArray` of a graph as it is after what `flow` holds was written."""
     return _arrays.build_ta_with_new_flow(array, flow)

@@ -107,13 +107,19 @@ class Growable:
     """The contents of a list whose length is known only at run time.
 
     One TensorList handle per tensor of the element spec, after one handle that counts (elements may hold no tensor).
+    `shifted`: the other handles may begin with elements that were taken away.
     """
 
-    __slots__ = ("element", "handles")
+    __slots__ = ("element", "handles", "shifted")
 
-    def __init__(self, handles: Sequence[tf.Tensor], element: Any) -> None:
+    def __init__(self, handles: Sequence[tf.Tensor], element: Any, shifted: bool = False) -> None:
         self.handles = list(handles)
         self.element = element
+        self.shifted = shifted
+
+    def over(self, handles: Sequence[tf.Tensor]) -> Growable:
+        """A list of the same kind with other handles."""
+        return Growable(handles, self.element, self.shifted)
 
 
 class Deferred:

@@ -15,14 +15,16 @@ import tensorflow as tf
 
 from imp2tf.attributes import keep_as
 from imp2tf.calls import InForeignGraph, call
-from imp2tf.containers import ContainerMethod, new_list
+from imp2tf.container_methods import ContainerMethod
+from imp2tf.containers import new_list
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.foreign import StackedList
 from imp2tf.heap import contents
 from imp2tf.keras import private
+from imp2tf.looping import loop
 from imp2tf.places import Contents
-from imp2tf.region import State, loop
 from imp2tf.session import active, current
+from imp2tf.states import State
 from imp2tf.tf_compat import array_with_flow, in_eager_mode
 from imp2tf.values import Growable, Union
 

@@ -134,7 +134,8 @@ def outputs(name: str, wrapped: bool) -> tuple[Any, Holder]:
     options, described = made_with(name)
     keras.backend.clear_session()
     keras.utils.set_random_seed(5)
-    layer = getattr(LAYERS, name)(**{key: value() if getattr(value, "__name__", "") == "<lambda>" else value for key, value in options.items()})
+    made = {key: value() if getattr(value, "__name__", "") == "<lambda>" else value for key, value in options.items()}
+    layer = getattr(LAYERS, name)(**made)
     model = Holder(layer)
     if wrapped:
         imp2tf.keras.wrap(model)
