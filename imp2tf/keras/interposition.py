@@ -26,7 +26,7 @@ from imp2tf.foreign import adopted, lowered
 from imp2tf.guards import frozen_contents
 from imp2tf.heap import LITERALS, is_user_function, known_by_identity
 from imp2tf.keras import private
-from imp2tf.keras.applying import APPLYING, applied
+from imp2tf.keras.applying import applied
 from imp2tf.keras.carried import CarriedLosses, summing, while_loop
 from imp2tf.places import Attribute, Contents, Tail
 from imp2tf.session import NOT_STORED, Session, active, interposing, suspended
@@ -122,7 +122,7 @@ def _read(owner: Any, name: str) -> Any:
         return CarriedLosses(_get(owner, name)) if name == "_losses" else _get(owner, name)
     if name == "build":
         return _at_once(_get(owner, name))
-    if session.uncertain and name in APPLYING and isinstance(owner, keras.optimizers.Optimizer):
+    if session.uncertain and name in ("apply", private.FILTERING) and isinstance(owner, keras.optimizers.Optimizer):
         return applied(session, owner, name, _get(owner, name))
     if session.relaxations.shapes and private.reads_static_batch(owner, name):
         fall_back(NeedsValue, "the static size of the batch")

@@ -21,6 +21,7 @@ from keras.src.utils import traceback_utils as _tracebacks
 __all__ = [
     "BASES",
     "BOOKKEEPING",
+    "FILTERING",
     "FIXED_IN_VARIABLES",
     "LOOPING",
     "MADE_BY",
@@ -90,6 +91,8 @@ class TensorFlow:
         return getattr(tf, name)
 
 
+# The method of an optimizer that every `apply` calls to leave out the variables whose gradient is None.
+FILTERING = "_filter_empty_gradients"
 # What a variable is made with, and keeps.
 FIXED_IN_VARIABLES = frozenset({
     "_aggregation", "_autocast", "_dtype", "_initializer", "_layout", "_ndim", "_shape", "_synchronization", "_value",
@@ -199,6 +202,7 @@ def self_test() -> list[str]:
     missing += [base.__name__ for base in BASES if "__getattribute__" in vars(base)]
     missing += [made.__name__ for made in MADE_BY if not isinstance(vars(made).get("__init__"), types.FunctionType)]
     missing += [cls.__name__ for cls in (keras.Layer, keras.Loss, keras.Metric, keras.Optimizer) if not issubclass(cls, KerasSaveable)]
+    missing += [FILTERING] if not callable(getattr(keras.optimizers.Optimizer, FILTERING, None)) else []
     layer = keras.layers.Dense(1)
     layer(tf.zeros([1, 1]))
     missing += [name for name in ("_losses", "_loss_ids", "_called", "_tracker") if name not in vars(layer)]
