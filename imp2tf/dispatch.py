@@ -20,7 +20,7 @@ from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
 from imp2tf.session import Relaxations, in_host_call
 from imp2tf.stance import stance
-from imp2tf.trace import AlwaysRaises, Graph, OperationFailed, nodes_of, refused_by_xla, trace_call
+from imp2tf.trace import AlwaysRaises, Graph, OperationFailed, kinds_of, nodes_of, refused_by_xla, trace_call
 from imp2tf.verify import unverifiable, verified
 
 __all__ = ["Dispatcher", "FallbackRecord"]
@@ -78,6 +78,7 @@ class Dispatcher:
         self.last_failure: FallbackRecord | None = None
         self.failures_in_a_row = 0
         self.misses: list[str] = []
+        self.seen: list[Any] | None = None  # the kinds of arguments of the last call that was profiled
         self.jit_compile = self.options.jit_compile
 
     def _count(self, what: str, by: int = 1) -> int:
@@ -93,6 +94,8 @@ class Dispatcher:
         if values is not None and self.signature is not None:
             values = self.signature.conform(values)
             args, kwargs = self.parameters.unbind(values)
+        if values is not None and profiled:
+            self.seen = kinds_of(self.relaxations, self.parameters, values)
         if values is None or profiled or stance() == "force_eager":
             return self._plain(args, kwargs)
         if in_host_call():
