@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import gast
-import tensorflow as tf
 
 from imp2tf.alternatives import over
 from imp2tf.arithmetic import holds_runtime, run_operation
@@ -22,7 +21,7 @@ from imp2tf.namespace import operator
 from imp2tf.quote import quote_expr
 from imp2tf.rewrite import Converter
 from imp2tf.targets import constant
-from imp2tf.values import Deferred, StandIn, Union
+from imp2tf.values import Deferred, StandIn, Union, is_variable
 
 CONVERSIONS: dict[int, Callable[[Any], str] | None] = {-1: None, 115: str, 114: repr, 97: ascii}
 
@@ -71,7 +70,7 @@ def formatted(value: Any, conversion: int, spec: Any) -> Any:
         return call(type(value).__format__, value, spec)
     elif spec == "" and is_user_function(getattr(type(value), "__str__", None)):
         return call(type(value).__str__, value)
-    value = materialized(value)
+    value = materialized(_of_the_run(value))
     refuse_state(value)
     if holds_runtime(value) or isinstance(spec, Deferred):
         return Deferred(format, (value, spec))
@@ -88,11 +87,22 @@ def text_of(function: Callable[..., str], value: Any, *args: Any) -> Any:
             return call(method, value)
         if method is not None and name in vars(type(value)):
             break  # the class has a text of its own, made by generated code
-    value = materialized(value)
+    value = materialized(_of_the_run(value))
     refuse_state(value)
     if holds_runtime(value):
         return Deferred(function, (value, *args))
     return run_operation(function, value, *args)
+
+
+def _of_the_run(value: Any) -> Any:
+    """An exception with arguments that only the run knows is made by the run."""
+    if isinstance(value, BaseException) and holds_runtime(value.args):
+        return Deferred(_exception, (type(value), *map(materialized, value.args)))
+    return value
+
+
+def _exception(cls: type[BaseException], *args: Any) -> BaseException:
+    return cls.__new__(cls, *args)
 
 
 def refuse_state(value: Any) -> None:
@@ -105,7 +115,7 @@ def refuse_state(value: Any) -> None:
             refuse_state(item)
     elif isinstance(value, StandIn):
         value.refuse()
-    elif isinstance(value, tf.Variable) or has_written_fields(value):
+    elif is_variable(value) or has_written_fields(value):
         fall_back(NeedsValue, f"the text of a {type(value).__name__}")
 
 

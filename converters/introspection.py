@@ -15,6 +15,7 @@ from imp2tf.calls import call, replace_call
 from imp2tf.containers import container_length, listed
 from imp2tf.dict_views import DictView
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
+from imp2tf.foreign import register_host_method
 from imp2tf.heap import is_container, is_user_function
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, StandIn, Union
@@ -95,6 +96,24 @@ def setattr_(owner: Any, name: str, value: Any) -> None:
 def delattr_(owner: Any, name: str) -> None:
     """``delattr(owner, name)``."""
     attributes.delete_attribute(owner, name)
+
+
+@replace_call(object.__setattr__)
+def set_past_hooks(owner: Any, name: str, value: Any) -> None:
+    """``object.__setattr__(owner, name, value)``."""
+    attributes.store_attribute(owner, name, value)
+
+
+@replace_call(object.__delattr__)
+def delete_past_hooks(owner: Any, name: str) -> None:
+    """``object.__delattr__(owner, name)``."""
+    attributes.remove_attribute(owner, name)
+
+
+@register_host_method(lambda owner: hasattr(owner, "__dict__"), ("__setattr__", "__delattr__"))
+def _past_hooks(owner: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """``super().__setattr__(name, value)`` above which there is no hook of the user's; a library's sees the value after the run."""
+    (attributes.store_attribute if method == "__setattr__" else attributes.remove_attribute)(owner, *args, **kwargs)
 
 
 @replace_call(hasattr)

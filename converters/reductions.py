@@ -24,7 +24,8 @@ from imp2tf.iteration import (
 )
 from imp2tf.loops import LoopParts, run_for, run_loop, visit_item
 from imp2tf.operations import binary_operation, compare_operation, truth_of
-from imp2tf.region import NO_STATE, Box, select, stop_if
+from imp2tf.region import select, stop_if
+from imp2tf.states import NO_STATE, Box
 from imp2tf.values import SKIP, PyNumber
 
 MISSING = object()

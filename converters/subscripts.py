@@ -17,6 +17,7 @@ import tensorflow as tf
 from imp2tf import attributes, container_items
 from imp2tf.alternatives import over
 from imp2tf.arithmetic import run_operation
+from imp2tf.attributes import FieldsOf
 from imp2tf.calls import call
 from imp2tf.containers import listed, tuple_of
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
@@ -111,6 +112,8 @@ def set_item(owner: Any, key: Any, value: Any) -> None:
         call(method, owner, key, value)
     elif is_container(owner):
         container_items.set_item(owner, key, value)
+    elif isinstance(owner, FieldsOf) and isinstance(key, str):
+        owner[key] = value
     elif isinstance(owner, (tf.Tensor, tuple, str, bytes, range, frozenset)) or method is None:
         run_operation(python.setitem, owner, key, value)
     else:

@@ -14,10 +14,10 @@ from imp2tf.elements import element_of
 from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.growable_items import checked_index, checked_position, deleted, item_of, set_at, spliced
-from imp2tf.heap import contents, is_container, set_contents
+from imp2tf.heap import contents, from_end, is_container, is_unread, set_contents
 from imp2tf.picking import item_at
 from imp2tf.region import select
-from imp2tf.session import current
+from imp2tf.session import NOT_STORED, current
 from imp2tf.table_items import as_table_under, delete_entry, entry, put_entry
 from imp2tf.tables import key_form, key_kind
 from imp2tf.values import Growable, Table, Union, is_runtime
@@ -29,6 +29,10 @@ def get_item(container: Any, key: Any, kind: str | None = None) -> Any:
     """``container[key]`` for a list, tuple, deque or dict; `kind` is what errors call it."""
     if isinstance(container, dict):
         return _dict_item(container, key)
+    if type(container) is list and type(key) is int and key < 0 and is_unread(container):
+        item = from_end(container, key)
+        if item is not NOT_STORED:
+            return item
     found = contents(container) if is_container(container) else container
     if isinstance(found, Union):
         return over(found, lambda one: get_item(holding(container, one), key))

@@ -11,7 +11,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, Recompiled, RecompileLimit, XlaRefused
+from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, Recompiled, RecompileLimit, TraceFailed, XlaRefused
+from imp2tf.exceptions import ProgramRaise, innermost
 from imp2tf.guards import Miss, describe_guard, find_misses, relax
 from imp2tf.input_signature import InputSignature
 from imp2tf.logs import is_logged, log
@@ -104,7 +105,18 @@ class Dispatcher:
             graph, failure = self._new_graph(values)
         if graph is not None:
             return (self._verified if stance() == "verify" else self._run)(graph, values, args, kwargs)
-        return self._fall_back(failure, args, kwargs) if failure is not None else self._plain(args, kwargs)
+        assert failure is not None
+        if isinstance(failure.__cause__, AlwaysRaises):
+            return self._certain(failure, args, kwargs)
+        return self._fall_back(failure, args, kwargs)
+
+    def _certain(self, failure: ConversionError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Plain Python raises the program's own error; if it does not, it was none, and that is the reason."""
+        result = self._plain(args, kwargs)
+        if self.options.fullgraph:
+            raise failure
+        self._noted(failure).count += 1
+        return result
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any] | None:
         """The arguments, one for each parameter; None where Python itself is to say what is wrong with them."""
@@ -174,7 +186,7 @@ class Dispatcher:
 
     # -------------------------------------------------------------------------------------- tracing
     def _new_graph(self, values: Sequence[Any]) -> tuple[Graph | None, ConversionError | None]:
-        """A new graph, or why there is none; neither where the program raises whatever the tensors are."""
+        """A new graph, or why there is none."""
         with self.lock:
             graph = self._graph_that_holds(values)  # another thread may have made it meanwhile
             if graph is not None:
@@ -186,9 +198,9 @@ class Dispatcher:
                 return None, RecompileLimit(f"traced {len(self.graphs)} times; {self._last_miss()}")
             try:
                 return self._trace(values), None
-            except AlwaysRaises:
+            except AlwaysRaises as raises:
                 self._count("always_raised")
-                return None, None
+                return None, _certainly(raises)
             except Fallback as fallback:
                 fallback.error.__cause__ = fallback.__cause__
                 return None, fallback.error
@@ -270,12 +282,16 @@ class Dispatcher:
     def _fall_back(self, error: ConversionError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.options.fullgraph:
             raise error
+        return self._python(args, kwargs, self._noted(error))
+
+    def _noted(self, error: ConversionError) -> FallbackRecord:
+        """The record of a reason; after it came often enough in a row there are no more attempts."""
         record = self.note(error)
         self.failures_in_a_row = self.failures_in_a_row + 1 if self.last_failure is record else 1
         self.last_failure = record
         if self.failures_in_a_row >= error.patience:
             self.settled = record
-        return self._python(args, kwargs, record)
+        return record
 
     def note(self, error: ConversionError) -> FallbackRecord:
         """The record of a reason; a new one is told."""
@@ -287,6 +303,17 @@ class Dispatcher:
             record = self.fallbacks[key] = FallbackRecord(error.code, error.reason, error.hint, error.location)
         log("fallbacks", "%s: %s", self.name, error)
         return record
+
+
+def _certainly(raises: AlwaysRaises) -> TraceFailed:
+    """Why there is no graph if the error that tracing met is not the program's own after all."""
+    raised = raises.__cause__
+    error = raised.error if isinstance(raised, ProgramRaise) else raises
+    failure = TraceFailed(
+        f"tracing met {type(error).__name__}, which plain Python does not raise: {error}",
+        location=innermost(raised.frames) if isinstance(raised, ProgramRaise) else None)
+    failure.__cause__ = raises
+    return failure
 
 
 def _first_line(error: BaseException) -> str:

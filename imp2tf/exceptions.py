@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import ast
 import linecache
-import re
 import sys
 import traceback
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
-from imp2tf.errors import ConversionError, GraphRefused, Location, is_library_file, is_own_file
+from imp2tf.errors import GENERATED_BLOCK, ConversionError, GraphRefused, Location, is_library_file, is_own_file
 from imp2tf.session import Session
 
 __all__ = ["TRACE_BOUNDARIES", "ProgramRaise", "StopRun", "frames_of_op", "innermost", "located", "raise_from_user_code",
@@ -32,10 +31,12 @@ class ProgramRaise(BaseException):
 
     `retry` is set when an operation refused its arguments: the call that raises eager's error when it is run.
     `fresh` says that the error was made for this raise: each run makes its own, with the values of the run.
+    `record` is set instead of the error where it may be one of several (`imp2tf.records`).
     """
 
-    def __init__(self, error: BaseException, retry: Retry | None = None, fresh: bool = True) -> None:
+    def __init__(self, error: Any, retry: Retry | None = None, fresh: bool = True, record: Any = None) -> None:
         super().__init__(error)
+        self.record = record
         self.error = error
         self.fresh = fresh
         self.retry = retry
@@ -48,7 +49,6 @@ class StopRun(Exception):
 
 TRACE_BOUNDARIES: set[tuple[str, str]] = set()  # file and name of functions that start a trace; their callers are no part of it
 INSIDE_OUT: dict[tuple[str, str], int] = {}  # 1 for functions that leave a generator for its consumer, -1 for those that run one
-GENERATED_BLOCK = re.compile(r"_(then|else|body|rest|try|except|finally|with|test|target|comp|lambda)_\d+$")
 
 
 def user_frames() -> list[Frame]:

@@ -16,21 +16,27 @@ import tensorflow as tf
 
 from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import ForeignCall, fall_back, is_library_file
-from imp2tf.places import Cell, Contents, Global, Place, Tail
+from imp2tf.places import Cell, Contents, FromEnd, Global, Place, Tail
 from imp2tf.session import NOT_STORED, Session, current
 from imp2tf.sources import AllDistinct, Argument, Both, Item, Keys, Length, Member, Pinned, Source
 from imp2tf.tf_compat import EagerTensor, capture_at_call_time
 from imp2tf.values import NUMBER_DTYPES, PyNumber
 
 __all__ = [
-    "INT_RANGE", "Fetch", "contents", "guard_distinct", "has_written_fields", "is_container", "is_drop_in", "is_same_input", "is_unread",
-    "is_user_function", "length", "lift", "old_value", "read", "set_contents", "view",
+    "INT_RANGE", "Fetch", "contents", "from_end", "guard_distinct", "has_written_fields", "is_container", "is_drop_in", "is_same_input",
+    "is_unread", "is_user_function", "known_by_identity", "length", "lift", "old_value", "read", "set_contents", "view",
 ]
 
 LITERALS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range)
 INT_RANGE = 2**62  # run-time ints are int64; beyond this a Python int stays a constant
 BY_IDENTITY = (type, types.ModuleType, types.BuiltinFunctionType, tf.DType, np.ufunc, enum.Enum)
 CONTAINERS = (list, dict, set, collections.deque)
+_by_identity: list[type] = []
+
+
+def known_by_identity(cls: type) -> None:
+    """Objects of this class are the same ones at every call, and not told apart by what they hold."""
+    _by_identity.append(cls)
 
 
 def is_user_function(value: object) -> bool:
@@ -134,19 +140,12 @@ def _tensor_input(session: Session, value: Any, source: Source) -> tf.Tensor:
 
 
 class Fetch:
-    """A graph input that is fetched anew at each call; `part` tells the inputs of one source apart."""
+    """A graph input that is fetched anew at each call; there is one for each source and part of it."""
 
-    def __init__(self, run: Any, source: Source, convert: Callable[[Any], Any], part: int = 0) -> None:
+    def __init__(self, run: Any, source: Source, convert: Callable[[Any], Any]) -> None:
         self.run = run
         self.source = source
         self.convert = convert
-        self.part = part
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Fetch) and other.part == self.part and other.source == self.source
-
-    def __hash__(self) -> int:
-        return hash((self.source, self.part))
 
     def at(self, args: Sequence[Any]) -> Any:
         """The tensor, given the arguments of the call."""
@@ -157,8 +156,11 @@ class Fetch:
 
 
 def _input(session: Session, source: Source, spec: tf.TypeSpec, convert: Callable[[Any], Any], part: int = 0) -> Any:
-    """An input of the graph."""
-    return capture_at_call_time(session.graph, Fetch(session.run, source, convert, part), spec)
+    """An input of the graph; `part` tells the inputs of one source apart."""
+    fetch = session.fetches.get((source, part))
+    if fetch is None:
+        fetch = session.fetches[source, part] = Fetch(session.run, source, convert)
+    return capture_at_call_time(session.graph, fetch, spec)
 
 
 def _composite_input(session: Session, value: Any, source: Source) -> Any:
@@ -220,7 +222,7 @@ def _reference(session: Session, value: Any, source: Source) -> Any:
         if known != source:
             session.guard(source, "same", known)
         return value
-    if isinstance(source, Pinned) or isinstance(value, (*BY_IDENTITY, tf.Variable, tf.Module)) or _is_library_object(value):
+    if isinstance(source, Pinned) or isinstance(value, (*BY_IDENTITY, *_by_identity, tf.Variable, tf.Module)) or _is_library_object(value):
         session.guard(source, "identity", value)
         session.sources[id(value)] = Pinned(value)
     elif isinstance(value, types.MethodType):
@@ -332,6 +334,28 @@ def is_unread(container: Any) -> bool:
     """Whether nobody has read the elements of a list that existed before the call."""
     session, place = current(), Contents(container)
     return not session.is_born(container) and place not in session.reads and not session.is_written(place)
+
+
+def from_end(container: list[Any], key: int) -> Any:
+    """``container[key]``, `key` counting from the end of a list whose elements nobody has read, without reading the others.
+
+    What the trace appended is at the end. So one graph serves every length. NOT_STORED where all elements have to be read.
+    """
+    session = current()
+    tail = session.raw(Tail(container))
+    appended = [] if tail is NOT_STORED else tail
+    if not isinstance(appended, list):
+        return NOT_STORED
+    if -key <= len(appended):
+        return appended[key]
+    before = key + len(appended)
+    if len(container) < -before or not isinstance(container[before], (EagerTensor, bool, int, float, str, type(None))):
+        return NOT_STORED
+    place = FromEnd(container, before)
+    if place not in session.reads:
+        session.reads[place] = lift(session, container[before], Item(session.source_of(container), before))
+    _note_data(session, place)
+    return session.reads[place]
 
 
 def length(container: Any) -> Any:

@@ -19,8 +19,9 @@ from imp2tf.dict_views import DictView
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.heap import contents, is_container, view
 from imp2tf.places import Attribute
-from imp2tf.region import Box, stop_if
+from imp2tf.region import stop_if
 from imp2tf.session import current
+from imp2tf.states import Box
 from imp2tf.table_items import shown_entry
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import SKIP, Deferred, GeneratorCall, Growable, PyNumber, StandIn, Table, Union, is_runtime
@@ -57,24 +58,26 @@ class Cursor(StandIn):
         return iter(items) if items is not None else fall_back(NeedsValue, "library code iterates over items of run-time length")
 
 
-
 class StaticCursor(Cursor):
-    """Over items that are all known while tracing."""
+    """Over items that are all known while tracing. Beside items that only the run counts, its position is the run's as well."""
 
     def __init__(self, items: Iterable[Any]) -> None:
         self.items = list(items)
-        self.index = 0
+        self.index = Box(0)
+        self.boxes = (self.index,)
 
     def has_next(self) -> Truth:
-        return self.index < len(self.items)
+        return truth(compare("<", self.index.value, len(self.items)))
 
     def next(self) -> Any:
-        self.index += 1
-        return self.items[self.index - 1]
-
+        index = self.index.value
+        self.index.value = index + 1
+        return get_item(current().born(list(self.items)), index) if is_runtime(index) else self.items[index]
 
     def known_items(self) -> list[Any] | None:
-        items, self.index = self.items[self.index:], len(self.items)
+        if is_runtime(self.index.value):
+            return None
+        items, self.index.value = self.items[self.index.value:], len(self.items)
         return items
 
 

@@ -15,7 +15,7 @@ import tensorflow as tf
 from imp2tf.growable import GrowableList
 from imp2tf.heap import is_container
 from imp2tf.session import current
-from imp2tf.snapshots import Alias, Snapshot, freeze, is_record
+from imp2tf.snapshots import Alias, Snapshot, fields_of, freeze, is_record
 from imp2tf.specs import (
     BOTTOM,
     Composite,
@@ -74,7 +74,7 @@ def describe(value: Any) -> Spec:
 def family_of(value: Any) -> Hashable:
     """The family of a frozen value; an object that is older than the region counts as the record it would be."""
     if current().is_born(value) and is_record(value):
-        fields = {name: freeze(field) for name, field in value.__dict__.items()}
+        fields = {name: freeze(field) for name, field in fields_of(value).items()}
         value = Snapshot(value, fields, inner=True)
     return describe(value).family()
 
@@ -208,7 +208,7 @@ def _as_record(spec: Spec, other: Spec) -> Spec:
     if not isinstance(spec, Constant) or not current().is_born(spec.value) or not is_record(spec.value):
         return spec
     if isinstance(other, Record) or (isinstance(other, Constant) and isinstance(other.value, Snapshot)):
-        fields = {name: freeze(field) for name, field in spec.value.__dict__.items()}
+        fields = {name: freeze(field) for name, field in fields_of(spec.value).items()}
         return describe(Snapshot(spec.value, fields, inner=True))
     return spec
 

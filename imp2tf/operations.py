@@ -16,6 +16,7 @@ from imp2tf.container_methods import ContainerMethod, container_method
 from imp2tf.containers import any_equal, concatenated, grow, has_element, listed, new, new_list, note_shared, static
 from imp2tf.dict_views import DictView
 from imp2tf.errors import Contents, ForeignCall, NeedsValue, fall_back
+from imp2tf.foreign import may_change
 from imp2tf.growable_items import repeated
 from imp2tf.heap import contents, is_container, is_same_input, is_user_function, set_contents
 from imp2tf.region import select
@@ -122,7 +123,7 @@ def in_place(op: str, a: Any, b: Any) -> Any:
     method = _user_method(a, f"__{IN_PLACE[op].__name__.strip('_')}__")
     if method is not None:
         return call(method, a, b)
-    if isinstance(a, np.ndarray):
+    if isinstance(a, np.ndarray) or (isinstance(a, Deferred) and may_change(a)):
         fall_back(ForeignCall, "an array changes in place")
     return binary_operation(op, a, b)
 

@@ -1,78 +1,44 @@
 """Branches and loops of the graph: traced, joined, packed.
 
 A region opens a log, runs a block, freezes what the block leaves behind, and rolls the heap back. Paths are joined
-by `imp2tf.join`, each path's values are packed into the tensors that the join asks for, and the functional If or While is
-built. Each branch is traced once; a loop body is traced until its state no longer widens, starting from where the
-same loop ended before, so that nested loops do not explode.
+by `imp2tf.join`, each path's values are packed into the tensors that the join asks for, and the functional If is
+built. Each branch is traced once. Loops are in `imp2tf.looping`.
+
+Under ``try`` or ``with`` an exception that only some runs raise does not end the run. What follows it, up to the handler, goes
+on in a branch of its own (`Course`): the call that raised, and all calls around it, just go on being traced.
 """
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import tensorflow as tf
 
 from imp2tf.effects import has_effects_so_far, order_effects, stop_run
-from imp2tf.errors import GraphRefused, NoFixpoint, RaisesUnderTry, TraceFailed, fall_back
-from imp2tf.exceptions import ProgramRaise, Retry, rebuilder, user_frames
+from imp2tf.errors import GraphRefused, RaisesUnderTry, TraceFailed, fall_back
+from imp2tf.exceptions import ProgramRaise, Retry, rebuilder
 from imp2tf.heap import contents, contents_without_tail, old_value, with_tail
-from imp2tf.join import describe, join, without_stale
+from imp2tf.join import join
 from imp2tf.junctions import BranchFlags, note_junction
 from imp2tf.places import Contents, Place, Tail
-from imp2tf.random_ops import draw_eagerly, readable
+from imp2tf.random_ops import draw_eagerly
+from imp2tf.records import OnItsWay, record_of, renewed, split_records
 from imp2tf.session import Log, Session, current
 from imp2tf.sharing import patched, with_aliases
 from imp2tf.snapshots import Snapshot, freeze, frozen_elements
-from imp2tf.specs import SCALAR, Constant, Spec
-from imp2tf.tf_compat import AutomaticControlDependencies, branch_graph, build_cond, build_while
-from imp2tf.values import DEAD, Deferred, PyNumber, Union
+from imp2tf.specs import Constant, Spec
+from imp2tf.states import NO_STATE, Box, State, Variables
+from imp2tf.tf_compat import AutomaticControlDependencies, branch_graph, build_cond
+from imp2tf.values import DEAD
 
-__all__ = ["Box", "State", "check", "cond", "leave_to_python_if", "loop", "scope", "select", "stop_if"]
+__all__ = [
+    "Course", "arrive", "check", "cond", "contained", "emit_raise", "frozen_place", "handled", "last_call", "leave_to_python_if",
+    "leaving_in", "note_cells", "raise_pending", "scope", "select", "stop_if", "unpacked",
+]
 
-MAX_WIDENINGS = 12
 REGION_OPS = frozenset({"If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall", "StatefulPartitionedCall"})
-
-
-@dataclasses.dataclass(frozen=True)
-class State:
-    """The local variables that a block may change: how to read them all, and how to set them."""
-
-    get: Callable[[], tuple[Any, ...]]
-    set: Callable[[tuple[Any, ...]], None]
-
-    def plus(self, box: Box) -> State:
-        """With one value more."""
-
-        def put(values: tuple[Any, ...]) -> None:
-            self.set(values[:-1])
-            box.value = values[-1]
-
-        return State(lambda: (*self.get(), box.value), put)
-
-    def also(self, others: Sequence[State]) -> State:
-        """With all values of some others."""
-        if not others:
-            return self
-        first, *rest = others
-
-        def put(values: tuple[Any, ...]) -> None:
-            count = len(self.get())
-            self.set(values[:count])
-            first.set(values[count:])
-
-        return State(lambda: (*self.get(), *first.get()), put).also(rest)
-
-
-class Box:
-    """A variable of the machinery itself, carried like the program's own."""
-
-    def __init__(self, value: Any = None) -> None:
-        self.value = value
-
-
-NO_STATE = State(tuple, lambda values: None)
 
 
 @contextlib.contextmanager
@@ -81,9 +47,11 @@ def scope() -> Iterator[contextlib.ExitStack]:
     session = current()
     with contextlib.ExitStack() as stack:
         session.scopes.append(stack)
+        session.region_graphs.append(tf.compat.v1.get_default_graph())
         try:
             yield stack
         finally:
+            session.region_graphs.pop()
             session.scopes.pop()
 
 
@@ -102,7 +70,8 @@ class _Path:
     dead: bool
 
 
-def _frozen_place(place: Place, depth: int) -> Any:
+def frozen_place(place: Place, depth: int) -> Any:
+    """What a place holds now; what was born at `depth` or deeper is described by its elements."""
     value = old_value(place)
     if isinstance(place, (Contents, Tail)):
         return Snapshot(_like(place), frozen_elements(value, depth), inner=True)
@@ -114,29 +83,41 @@ def _like(place: Place) -> Any:
     return [] if isinstance(place, Tail) else place.owner
 
 
-def _trace_path(session: Session, block: Callable[[], Any], state: State) -> _Path:
-    """Run a block in the graph being built now, and freeze what it leaves. An exception of the program ends the run."""
+def _trace_path(session: Session, block: Callable[[], Any], state: State, pending: Box | None) -> _Path:
+    """Run a block in the graph being built now, and freeze what it leaves.
+
+    An exception of the program ends the run, unless there is a handler for it: then it is left in `pending`.
+    """
     with session.log() as log, scope():
+        if pending is not None:
+            Course(session, state, leaving_in(state, pending)).run(block)
+            return _left(session, state, log)
         try:
             block()
         except ProgramRaise as raised:
             emit_raise(session, raised)
             return _Path([DEAD] * len(state.get()), {}, dead=True)
-        depth = session.depth
-        values, writes = [freeze(value, depth) for value in state.get()], _outliving(session, log, depth)
-        slots = [*range(len(values)), *writes]
-        marked = with_aliases(slots, [*values, *writes.values()])
-        return _Path(marked[: len(values)], dict(zip(writes, marked[len(values):], strict=True)), dead=False)
+        return _left(session, state, log)
+
+
+def _left(session: Session, state: State, log: Log) -> _Path:
+    """What a path leaves, frozen."""
+    depth = session.depth
+    values, writes = [freeze(value, depth) for value in state.get()], _outliving(session, log, depth)
+    slots = [*range(len(values)), *writes]
+    marked = with_aliases(slots, [*values, *writes.values()])
+    return _Path(marked[: len(values)], dict(zip(writes, marked[len(values):], strict=True)), dead=False)
 
 
 def _outliving(session: Session, log: Log, depth: int) -> dict[Place, Any]:
-    return {place: _frozen_place(place, depth) for place in list(log) if session.outlives(place)}
+    return {place: frozen_place(place, depth) for place in list(log) if session.outlives(place)}
 
 
 def emit_raise(session: Session, raised: ProgramRaise) -> None:
     """Make the program's own exception end the run at this point of the graph."""
-    if session.trying:
-        fall_back(RaisesUnderTry, f"{type(raised.error).__name__} may be raised by a call or an operation under try or with")
+    if session.stop is not None:
+        session.stop(raised)
+        return
     if raised.retry is not None and has_effects_so_far(session):
         fall_back(TraceFailed, f"an operation refuses its arguments: {raised.error}")
     make, values = rebuilder(session, raised)
@@ -150,37 +131,56 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
     session.counts["conds"] += 1
     session.regions += 1
     outer = tf.compat.v1.get_default_graph()
-    _note_cells(session, then, orelse, state.get, *(one.get for one in session.consumers))
+    note_cells(session, then, orelse, state.get, *(one.get for one in session.consumers))
     state = state.also(session.consumers)
-    before = state.get()
+    pending = Box() if session.trying else None
+    if pending is not None:
+        state = state.plus(pending)
+    before, variables = state.get(), Variables(then, orelse)
     sides = []
     for name, block in (("then", then), ("else", orelse)):
-        graph, deps = branch_graph(name, outer), AutomaticControlDependencies()
-        draw_eagerly(session, graph)
+        graph, deps = _branch(session, name, outer)
         with graph.as_default():
             deps.__enter__()
             try:
-                path = _trace_path(session, block, state)
+                path = _trace_path(session, block, state, pending)
             finally:
+                variables.restore()
                 state.set(before)
         sides.append((graph, deps, path))
+    _build(session, outer, pred, sides, state)
+    if pending is not None:
+        raise_pending(session, pending.value)
+
+
+Side = tuple[Any, Any, _Path]  # the graph of a branch, its automatic control dependencies, what it leaves
+
+
+def _branch(session: Session, name: str, outer: Any) -> tuple[Any, Any]:
+    graph = branch_graph(name, outer)
+    draw_eagerly(session, graph)
+    return graph, AutomaticControlDependencies()
+
+
+def _build(session: Session, outer: Any, pred: tf.Tensor, sides: Sequence[Side], state: State) -> None:
+    """Join two traced branches, and go on with the joined values."""
     _settle_appends(session, [(graph, path) for graph, _, path in sides])
     places, specs = _join_paths(sides[0][2], sides[1][2])
     graphs = [graph for graph, _, _ in sides]
     flags = BranchFlags(session, graphs)
     hosts = [_close_branch(session, graph, deps, _outputs(path, places), specs, flags) for graph, deps, path in sides]
     outputs = iter(build_cond(pred, *graphs))
-    op = _last_call(session, outer)
+    op = last_call(session, outer)
     if any(hosts):
         session.host_ops.add((id(outer), op.name))
     session.regions -= 1
-    _arrive(session, state, places, specs, outputs)
+    arrive(session, state, places, specs, outputs)
     note_junction(session, outer, op, pred, flags.keys, outputs)
     if any(path.dead for _, _, path in sides):
         check(op)
 
 
-def _note_cells(session: Session, *functions: Callable[..., Any]) -> None:
+def note_cells(session: Session, *functions: Callable[..., Any]) -> None:
     """The variables around a region are older than what is made in it, also where a function in it is the first to close over them."""
     for function in functions:
         for cell in getattr(function, "__closure__", None) or ():
@@ -188,7 +188,7 @@ def _note_cells(session: Session, *functions: Callable[..., Any]) -> None:
                 session.born(cell)
 
 
-def _last_call(session: Session, graph: Any) -> tf.Operation:
+def last_call(session: Session, graph: Any) -> tf.Operation:
     """The If or While just built."""
     op = next(op for op in reversed(graph.get_operations()) if op.type in REGION_OPS)
     session.region_ops.add(op)
@@ -216,7 +216,7 @@ def _join_paths(a: _Path, b: _Path) -> tuple[list[Place], list[Spec]]:
     for place in places:
         for path in (a, b):
             if place not in path.writes:
-                path.writes[place] = DEAD if path.dead else _frozen_place(place, depth)
+                path.writes[place] = DEAD if path.dead else frozen_place(place, depth)
     pairs = [*zip(a.values, b.values, strict=True), *((a.writes[place], b.writes[place]) for place in places)]
     return places, [join(Constant(x), Constant(y)) for x, y in pairs]
 
@@ -239,18 +239,19 @@ def _close_branch(session: Session, graph: Any, deps: Any, values: list[Any], sp
     return host
 
 
-def _arrive(session: Session, state: State, places: list[Place], specs: list[Spec], tensors: Iterator[tf.Tensor]) -> None:
+def arrive(session: Session, state: State, places: list[Place], specs: list[Spec], tensors: Iterator[tf.Tensor]) -> None:
     """Go on with the joined values."""
     count = len(specs) - len(places)
     values = tuple(spec.unpack(tensors) for spec in specs[:count])
-    contents = [_unpacked(place, spec, tensors) for place, spec in zip(places, specs[count:], strict=True)]
+    contents = [unpacked(place, spec, tensors) for place, spec in zip(places, specs[count:], strict=True)]
     found = patched([*range(count), *places], specs, [*values, *contents])
     for place, value in zip(places, found[count:], strict=True):
         session.write(place, value)
     state.set(tuple(found[:count]))
 
 
-def _unpacked(place: Place, spec: Spec, tensors: Iterator[tf.Tensor]) -> Any:
+def unpacked(place: Place, spec: Spec, tensors: Iterator[tf.Tensor]) -> Any:
+    """What a place holds where `tensors` arrive."""
     return spec.unpack_elements(tensors) if isinstance(place, (Contents, Tail)) else spec.unpack(tensors)
 
 
@@ -287,142 +288,134 @@ def leave_to_python_if(pred: tf.Tensor, reason: str) -> None:
     stop_if(pred, GraphRefused(reason))
 
 
-# ------------------------------------------------------------------------------------------------ while
-class _Widen(BaseException):
-    """A loop body was traced and its state does not fit the assumed specs."""
-
-    def __init__(self, layout: _Layout) -> None:
-        super().__init__()
-        self.layout = layout
+# ------------------------------------------------------------------------------------------------ exceptions with a handler
+MAX_FORKS = 32
 
 
 @dataclasses.dataclass
-class _Layout:
-    """How a loop's state is carried: specs of the local variables, and the places of the heap with theirs."""
+class _Fork:
+    """A conditional under construction: one branch raises, the other is being traced."""
 
-    locals: list[Spec]
-    places: list[Place]
-    place_specs: list[Spec]
+    pred: tf.Tensor
+    outer: Any
+    raising: Side
+    graph: Any
+    deps: Any
+    log: Log
+    stack: contextlib.ExitStack
 
-    @property
-    def specs(self) -> list[Spec]:
-        return [*self.locals, *self.place_specs]
+
+class Course:
+    """A stretch of the program that ends at a handler, or with a region; it may go on in branches of branches.
+
+    `leave` puts an exception in the variables of `state`, which is what a run leaves that raises it.
+    """
+
+    def __init__(self, session: Session, state: State, leave: Callable[[Any], None], handles: bool = False) -> None:
+        self.session = session
+        self.state = state
+        self.leave = leave
+        self.handles = handles
+        self.graph = tf.compat.v1.get_default_graph()
+        self.forks: list[_Fork] = []
+
+    def run(self, block: Callable[[], Any]) -> None:
+        """Trace a block; afterwards the state holds what any run leaves."""
+        self.session.courses.append(self)
+        try:
+            try:
+                block()
+            except ProgramRaise as raised:
+                if raised.retry is not None:
+                    fall_back(RaisesUnderTry, "an operation under try or with refuses its arguments", raised)
+                self.leave(renewed(record_of(raised)))
+            while self.forks:
+                self._join(self.forks.pop())
+        except BaseException:
+            while self.forks:
+                self.forks.pop().stack.close()
+            raise
+        finally:
+            self.session.courses.pop()
+
+    def fork(self, pred: tf.Tensor, record: Any) -> None:
+        """Go on where `pred` does not hold; where it does, the exception leaves."""
+        if len(self.forks) >= MAX_FORKS:
+            fall_back(RaisesUnderTry, f"more than {MAX_FORKS} calls and operations under one try or with may raise")
+        session, state, outer = self.session, self.state, self.graph
+        note_cells(session, state.get, state.set)
+        session.regions += 1
+        raising, deps = _branch(session, "raise", outer)
+        before = state.get()
+        with raising.as_default():
+            deps.__enter__()
+            with session.log() as log:
+                self.leave(renewed(record))
+                side = raising, deps, _left(session, state, log)
+            state.set(before)
+        graph, deps = _branch(session, "onward", outer)
+        stack = contextlib.ExitStack()
+        stack.enter_context(graph.as_default())
+        deps.__enter__()
+        log = stack.enter_context(session.log())
+        stack.enter_context(scope())
+        self.graph = graph
+        self.forks.append(_Fork(pred, outer, side, graph, deps, log, stack))
+
+    def _join(self, fork: _Fork) -> None:
+        with fork.stack:
+            path = _left(self.session, self.state, fork.log)
+        self.graph = fork.outer
+        _build(self.session, fork.outer, fork.pred, [fork.raising, (fork.graph, fork.deps, path)], self.state)
 
 
-def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hashable) -> None:
-    """A While of the graph: `go` says whether it is entered; `step` runs the body and says whether it goes on."""
+def handled(block: Callable[[], Any], state: State, leave: Callable[[Any], None]) -> None:
+    """Run a block whose exceptions have a handler; `leave` puts an exception in the variables of the state."""
     session = current()
-    session.counts["loops"] += 1
-    site = site, tuple(user_frames())
-    _note_cells(session, step, state.get, *(one.get for one in session.consumers))
-    state = state.also(session.consumers)
-    before = state.get()
-    entry = [freeze(value) for value in before]
-    layout = _first_layout(session, site, entry)
-    session.regions += 1
-    session.loops += 1
+    session.trying += 1
     try:
-        for _ in range(MAX_WIDENINGS):
-            try:
-                outputs, host = _build(session, go, step, state, before, entry, layout)
-            except _Widen as wider:
-                layout = wider.layout
-            else:
-                break
-        else:
-            fall_back(NoFixpoint, "the state of a loop changes its kind on every turn")
+        Course(session, state.also(session.consumers), leave, handles=True).run(block)
     finally:
-        session.regions -= 1
-        session.loops -= 1
-    session.loop_memo[site] = layout
-    session.run.check_uses(session)
-    graph = tf.compat.v1.get_default_graph()
-    op = _last_call(session, graph)
-    note_junction(session, graph, op, go)
-    if host:
-        session.host_ops.add((id(graph), op.name))
-        check(op)
-    _arrive(session, state, layout.places, layout.specs, iter(outputs))
+        session.trying -= 1
 
 
-def _first_layout(session: Session, site: Hashable, entry: list[Any]) -> _Layout:
-    memo: _Layout | None = session.loop_memo.get(site)
-    if memo is None or len(memo.locals) != len(entry):
-        return _Layout([_first_guess(value) for value in entry], [], [])
-    places = [place for place in memo.places
-              if session.birth_depth(place.owner) <= session.depth and id(place.owner) not in session.sealed]
-    specs = {place: without_stale(spec) for place, spec in zip(memo.places, memo.place_specs, strict=True)}
-    return _Layout(
-        [join(Constant(value), without_stale(spec)) for value, spec in zip(entry, memo.locals, strict=True)], places,
-        [join(Constant(_frozen_place(place, session.depth + 1)), specs[place]) for place in places])
+def leaving_in(state: State, pending: Box, rest: tuple[Any, ...] = ()) -> Callable[[Any], None]:
+    """How an exception leaves a region: it waits in `pending`; other variables are of use only to the function that handles it.
+
+    `pending` is the last variable of the state but those that become `rest`.
+    """
+    session = current()
+    handler = next(course for course in reversed(session.courses) if course is not None and course.handles)
+    keeps = state.shares(handler.state)
+
+    def leave(record: Any) -> None:
+        values = state.get()
+        count = len(values) - 1 - len(rest)
+        state.set((*(values[:count] if keeps else [DEAD] * count), record, *rest))
+
+    return leave
 
 
-def _first_guess(value: Any) -> Spec:
-    """Tensors and run-time numbers are likely to change in the loop; Python values stay constants until they do."""
-    return describe(value) if isinstance(value, (tf.Tensor, PyNumber, Deferred)) else Constant(value)
+def raise_pending(session: Session, value: Any) -> None:
+    """After a region: what it may have raised goes on to the end of the course, or is raised if it is certain."""
+    records, others = split_records(value)
+    if records is None:
+        return
+    if others is DEAD:
+        raise ProgramRaise(None, fresh=False, record=records)
+    course = session.courses[-1]
+    if course is None or course.graph is not tf.compat.v1.get_default_graph():
+        fall_back(RaisesUnderTry, "what library code calls may raise an exception under try or with")
+    course.fork(tf.gather(tf.constant([isinstance(one, OnItsWay) for one in value.alternatives]), value.tag), records)
 
 
-def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, before: tuple[Any, ...],
-           entry: list[Any], layout: _Layout) -> tuple[list[tf.Tensor], bool]:
-    places = [_frozen_place(place, session.depth + 1) for place in layout.places]
-    init = [go, *(tensor for value, spec in zip([*entry, *places], layout.specs, strict=True) for tensor in spec.pack(value))]
-    shapes = [SCALAR, *(shape for spec in layout.specs for _, shape in spec.components())]
-    hosts: list[bool] = []
-
-    def body(_: tf.Tensor, *tensors: tf.Tensor) -> list[tf.Tensor]:
-        draw_eagerly(session, tf.compat.v1.get_default_graph())
-        session.counts["loop_traces"] += 1
-        with session.log() as log, scope():
-            outer, session.loop_depth = session.loop_depth, session.depth
-            try:
-                _arrive(session, state, layout.places, layout.specs, iter(tensors))
-                outputs = readable(_turn(session, step, state, layout, log))
-                hosts.append(order_effects(session, tf.compat.v1.get_default_graph()))
-                return outputs
-            finally:
-                session.loop_depth = outer
-                state.set(before)
-
-    outputs = build_while(body, init, shapes)
-    return outputs[1:], bool(hosts and hosts[-1])
-
-
-def _turn(session: Session, step: Callable[[], tf.Tensor], state: State, layout: _Layout, log: Log) -> list[tf.Tensor]:
-    """One traced turn: the packed state at its end, or `_Widen`."""
-    depth, dead = session.depth, False
-    try:
-        go: Any = step()
-    except ProgramRaise as raised:
-        emit_raise(session, raised)
-        go, dead = tf.constant(False), True
-    values = [DEAD] * len(layout.locals) if dead else [freeze(value, depth) for value in state.get()]
-    written = [DEAD if dead else _frozen_place(place, depth) for place in layout.places]
-    known = set(layout.places)
-    fresh = {} if dead else {place: _frozen_place(place, depth) for place in list(log) if place not in known and session.outlives(place)}
-    marked = with_aliases([*range(len(values)), *layout.places, *fresh], [*values, *written, *fresh.values()])
-    count = len(values), len(values) + len(written)
-    values, written = marked[: count[0]], marked[count[0]: count[1]]
-    fresh = dict(zip(fresh, marked[count[1]:], strict=True))
-    wider = [join(spec, Constant(value)) for spec, value in zip(layout.specs, [*values, *written], strict=True)]
-    if fresh or wider != layout.specs:
-        raise _Widen(_widened(session, layout, wider, fresh, log))
-    packed = [tensor for spec, value in zip(layout.specs, [*values, *written], strict=True) for tensor in spec.pack(value)]
-    return [tf.convert_to_tensor(go, tf.bool), *packed]
-
-
-def _widened(session: Session, layout: _Layout, wider: list[Spec], fresh: dict[Place, Any], log: Log) -> _Layout:
-    """The next layout to try; places found in this turn enter with the join of their old and new values."""
-    session.undo(log)
-    log.clear()
-    count = len(layout.locals)
-    specs = [_kept(join(Constant(_frozen_place(place, session.depth)), Constant(value))) for place, value in fresh.items()]
-    return _Layout(wider[:count], [*layout.places, *fresh], [*wider[count:], *specs])
-
-
-def _kept(spec: Spec) -> Spec:
-    """Nothing of an abandoned trace may survive as a constant."""
-    if isinstance(spec, Constant) and isinstance(spec.value, (tf.Tensor, PyNumber, Union, Deferred)):
-        return describe(spec.value)
-    return spec
-
-
+def contained(block: Callable[[], Any], state: State) -> Callable[[], None]:
+    """Run a block inside a manager of a library; what is returned raises afterwards what the block raises."""
+    session = current()
+    if not session.trying:
+        block()
+        return lambda: None
+    pending = Box()
+    state = state.plus(pending)
+    Course(session, state, leaving_in(state, pending)).run(block)
+    return lambda: raise_pending(session, pending.value)

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import copy
 import dataclasses
 import threading
 import time
 import weakref
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.errors import Contents, Location, fall_back
+from imp2tf.errors import Contents, ConversionError, Location, fall_back
 from imp2tf.places import Attribute, Place
 from imp2tf.places import Contents as ContentsOf
 from imp2tf.sources import Pinned, PlacePart, Source
 from imp2tf.tf_compat import global_seed
 from imp2tf.values import Sentinel
 
-__all__ = ["Guard", "Log", "Relaxations", "Session", "active", "current", "hosting", "in_host_call", "resumed",
+__all__ = ["Guard", "Log", "Relaxations", "Session", "active", "current", "hosting", "in_host_call", "interposing", "resumed",
            "suspended"]
 
 NOT_STORED = Sentinel("NOT_STORED")
@@ -71,6 +72,7 @@ class Relaxations:
 class _Thread(threading.local):
     session: Session | None = None
     in_host_call = False
+    interposed = False
 
 
 _thread = _Thread()
@@ -95,6 +97,16 @@ def resumed(session: Session) -> Iterator[Session]:
         yield session
     finally:
         _thread.session = before
+
+
+@contextlib.contextmanager
+def interposing() -> Iterator[None]:
+    """Traces that begin inside see what library objects read and write themselves: `imp2tf.keras.interposition` does that."""
+    before, _thread.interposed = _thread.interposed, True
+    try:
+        yield
+    finally:
+        _thread.interposed = before
 
 
 @contextlib.contextmanager
@@ -126,7 +138,7 @@ def in_host_call() -> bool:
 class Session:
     """The state of one trace."""
 
-    def __init__(self, graph: Any, relaxations: Relaxations) -> None:
+    def __init__(self, graph: Any, relaxations: Relaxations) -> None:  # noqa: PLR0915 (a list of fields)
         self.graph = graph
         self.relaxations = relaxations
         self.deadline = time.monotonic() + relaxations.budget if relaxations.budget and relaxations.shapes else None
@@ -137,6 +149,7 @@ class Session:
         self.guarded: set[tuple[Source, str]] = set()
         self.sources: dict[int, Source] = {}
         self.origins: dict[int, Source] = {}
+        self.fetches: dict[tuple[Source, int], Any] = {}
         self.references: list[tuple[Any, Source]] = []
         self.births: dict[int, int] = {}
         self.sealed, self.taken = set[int](), set[int]()  # elements of lists of run-time length; those taken out of theirs
@@ -149,7 +162,8 @@ class Session:
         self.callbacks: list[Any] = []  # TensorFlow holds functions that graphs call only weakly
         self.loop_memo: dict[Hashable, Any] = {}
         self.activations: list[Any] = []
-        self.trying = 0
+        self.trying = 0  # handlers that may want what is raised now
+        self.courses: list[Any] = []  # stretches of the program that exceptions with a handler leave (`imp2tf.region`)
         self.caught: list[Any] = []
         self.regions = 0
         self.loop_depth = 0  # the log depth of the innermost body of a loop
@@ -165,9 +179,27 @@ class Session:
         self.draws: dict[int, list[Any]] = {}
         self.region_ops: set[Any] = set()
         self.scopes: list[Any] = []
+        self.region_graphs: list[Any] = []  # the graph of each region being traced, innermost last
+        self.interposed = _thread.interposed
+        self.uncertain: list[tuple[Any, int, Any]] = []  # sources of gradients that may be None in eager, with the ways of the run
+        self.disguises: list[Any] = []  # how libraries that the program runs in change its exceptions, innermost last
         self.consumers: list[Any] = []  # what the consumers of running generators may change: a State for each
         self.embedded = False
+        self.stop: Callable[[Any], None] | None = None  # how an exception of the program ends a run that no Python attends
+        self.refused: list[ConversionError] | None = None  # what a run without Python cannot do, where tracing goes on to find more
         self.run: Any = None
+
+    def in_another_thread(self) -> Session:
+        """The same trace as another thread goes on with it: what stands for the depth of calls is that thread's own."""
+        other = copy.copy(self)
+        other.activations, other.region_graphs = list(self.activations), list(self.region_graphs)
+        other.scopes, other.caught, other.consumers = [], [], []
+        return other
+
+    def learn_from(self, other: Session) -> None:
+        """Take over what another thread has found."""
+        self.opaque, self.left_in_loop = self.opaque or other.opaque, self.left_in_loop or other.left_in_loop
+        self.has_read_data, self.seeded = self.has_read_data or other.has_read_data, self.seeded or other.seeded
 
     # -------------------------------------------------------------------------------------- births
     @property

@@ -18,20 +18,21 @@ from imp2tf.snapshots import Alias, Snapshot, objects_in
 from imp2tf.specs import Items, Mapping, OneOf, Record, SameAs, Spec
 from imp2tf.values import Union
 
-__all__ = ["patched", "with_aliases"]
+__all__ = ["patched", "shares_objects", "with_aliases"]
 
 Steps = tuple[Any, ...]
 
 
 def with_aliases(slots: Sequence[Hashable], frozen: list[Any]) -> list[Any]:
     """What a region leaves in each slot, with all places but the first of each object as aliases."""
-    if not _shares(frozen):
+    if not shares_objects(frozen):
         return frozen
     paths: dict[int, Any] = {}
     return [_marked(value, slot, (), paths) for slot, value in zip(slots, frozen, strict=True)]
 
 
-def _shares(frozen: list[Any]) -> bool:
+def shares_objects(frozen: list[Any]) -> bool:
+    """Whether an object born in the region stands in two places of what it leaves."""
     seen: set[int] = set()
     for value in frozen:
         for snapshot in objects_in(value):

@@ -15,7 +15,7 @@ from imp2tf.purity import has_plain_new
 from imp2tf.session import current
 from imp2tf.values import LOST, Deferred, Growable, PyNumber, Table, Union
 
-__all__ = ["Alias", "Snapshot", "freeze", "has_sealed", "is_record", "objects_in", "seal"]
+__all__ = ["Alias", "Snapshot", "fields_of", "freeze", "has_sealed", "is_record", "objects_in", "seal"]
 
 MAX_DEPTH = 8
 
@@ -98,7 +98,14 @@ def _inner_object(value: Any, depth: int, level: int) -> Any:
         return value
     if level > MAX_DEPTH or not is_record(value):
         return value if older and level <= MAX_DEPTH else LOST
-    return Snapshot(value, {name: freeze(field, depth, level + 1) for name, field in value.__dict__.items()}, inner=True)
+    return Snapshot(value, {name: freeze(field, depth, level + 1) for name, field in fields_of(value).items()}, inner=True)
+
+
+def fields_of(record: Any) -> dict[str, Any]:
+    """What an object holds, by name; of an exception also its cause, if it was given one."""
+    if isinstance(record, BaseException) and record.__suppress_context__:
+        return {**record.__dict__, "__cause__": record.__cause__}
+    return record.__dict__
 
 
 def _cells_are_older(function: types.FunctionType, depth: int) -> bool:

@@ -17,7 +17,7 @@ import tensorflow as tf
 from imp2tf.arrays import TracedArray
 from imp2tf.errors import SeveralKinds, fall_back
 from imp2tf.session import current
-from imp2tf.snapshots import Alias, Snapshot, freeze
+from imp2tf.snapshots import Alias, Snapshot, fields_of, freeze
 from imp2tf.values import DEAD, LOST, NUMBER_DTYPES, NUMBER_TYPES, Deferred, Facts, PyNumber, Union
 
 __all__ = [
@@ -411,13 +411,19 @@ class Record(_Parts):
 
     def _pack(self, value: Any) -> list[tf.Tensor]:
         if not isinstance(value, Snapshot):  # an object that is older than the region
-            value = Snapshot(value, {name: freeze(field) for name, field in value.__dict__.items()}, inner=True)
+            value = Snapshot(value, {name: freeze(field) for name, field in fields_of(value).items()}, inner=True)
         args = [freeze(arg) for arg in getattr(value.value, "args", ())[: self.args]]
         return self._pack_parts([*args, *(value.elements[name] for name in self.names)])
 
     def _make(self, values: list[Any], born: Callable[[Any], Any]) -> Any:
         made = self.cls.__new__(self.cls, *values[: self.args])
-        made.__dict__.update(zip(self.names, values[self.args:], strict=True))
+        if isinstance(made, BaseException):
+            initialise = next(cls for cls in self.cls.__mro__ if cls.__module__ == "builtins").__init__  # type: ignore[misc]
+            initialise(made, *values[: self.args])  # sets StopIteration.value and the like
+        fields = dict(zip(self.names, values[self.args:], strict=True))
+        if "__cause__" in fields:
+            made.__cause__ = fields.pop("__cause__")
+        made.__dict__.update(fields)
         return born(made)
 
     def realize(self, tensors: Tensors) -> Any:
@@ -510,7 +516,8 @@ class OneOf(_Parts):
         for i, part in enumerate(self.parts):
             if not isinstance(part, Constant) and part.family() == family:
                 return i
-        return fall_back(SeveralKinds, f"no alternative of {self} holds {value!r}")
+        expected = " or ".join(dict.fromkeys(map(kind_of_spec, self.parts)))
+        return fall_back(SeveralKinds, f"{kind_of_value(value)} stands where other paths have {expected}")
 
     family_of: Callable[[Any], Hashable]  # set by imp2tf.join, which knows all kinds
 
@@ -541,6 +548,32 @@ def holds_objects(spec: Spec) -> bool:
     if isinstance(spec, (Mapping, Record, ConstSet)) or (isinstance(spec, Items) and not isinstance(spec.like, tuple)):
         return True
     return not isinstance(spec, DeferredSpec) and (spec.grows or any(map(holds_objects, getattr(spec, "parts", ()))))
+
+
+def kind_of_spec(spec: Spec) -> str:
+    """What values a spec is for, in a few words for a person."""
+    if isinstance(spec, Constant):
+        return kind_of_value(spec.value)
+    if isinstance(spec, Dense):
+        return f"a {spec.dtype.name} tensor"
+    if isinstance(spec, Number):
+        return f"a run-time {spec.kind}"
+    if isinstance(spec, Mapping):
+        return f"a dict with the keys {', '.join(map(repr, spec.keys))}" if spec.keys else "an empty dict"
+    if isinstance(spec, Items):
+        return f"a {type(spec.like).__name__} of {len(spec.parts)}"
+    return f"a {spec.cls.__name__}" if isinstance(spec, Record) else f"a {type(spec).__name__.lower()}"
+
+
+def kind_of_value(value: Any) -> str:
+    """The kind of a frozen value, in a few words for a person."""
+    if isinstance(value, Snapshot):
+        if isinstance(value.elements, dict) and isinstance(value.value, dict):
+            return kind_of_spec(Mapping(value.value, tuple(value.elements), ()))
+        value = value.value
+    if isinstance(value, (int, float, str, bytes, type(None))):
+        return repr(value)
+    return f"a {value.dtype.name} tensor" if isinstance(value, tf.Tensor) else f"a {type(value).__name__}"
 
 
 def may_be_lost(spec: Spec) -> bool:

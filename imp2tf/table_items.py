@@ -18,9 +18,10 @@ from imp2tf.growable import compact, empty_growable, picked, pushed, replaced
 from imp2tf.growable_items import position_of
 from imp2tf.heap import contents, is_container, set_contents
 from imp2tf.join import describe
-from imp2tf.region import NO_STATE, cond, leave_to_python_if, select, stop_if
+from imp2tf.region import cond, leave_to_python_if, select, stop_if
 from imp2tf.session import current
 from imp2tf.specs import BOTTOM, Items
+from imp2tf.states import NO_STATE
 from imp2tf.tables import key_form, key_kind, key_of, keys_as_list, keys_tensor, table_length
 from imp2tf.values import NUMBER_DTYPES, Growable, PyNumber, Table, Union, is_runtime
 

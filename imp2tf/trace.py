@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import tensorflow as tf
 
 from imp2tf import calls
-from imp2tf.arithmetic import OVERFLOW
+from imp2tf.arithmetic import OVERFLOW, UNUSUAL_POWER
 from imp2tf.containers import concatenated, detached, grow
 from imp2tf.effects import commits, has_effects_so_far, order_effects
 from imp2tf.elements import check_uses
@@ -37,17 +37,19 @@ from imp2tf.junctions import junctions_of, results_vary
 from imp2tf.operations import compare_operation
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
+from imp2tf.placement import guard_placement
 from imp2tf.places import Place
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, draw_eagerly
 from imp2tf.region import scope
 from imp2tf.session import Guard, Relaxations, Session, active, resumed
-from imp2tf.sources import Argument
+from imp2tf.sources import Argument, Item, Source
 from imp2tf.taped import Taped
 from imp2tf.tf_compat import call_concrete, captures_of, in_eager_mode, is_stateful_op, tape_may_record
-from imp2tf.values import Growable
+from imp2tf.values import Growable, Sentinel
 
-__all__ = ["WITHOUT_EFFECT", "AlwaysRaises", "Graph", "OperationFailed", "Rehearsal", "Run", "nodes_of", "refused_by_xla", "trace_call"]
+__all__ = ["OTHER", "WITHOUT_EFFECT", "AlwaysRaises", "Graph", "OperationFailed", "Rehearsal", "Run", "definition", "graph_name",
+           "nodes_of", "refuse_variable", "refused_by_xla", "trace_call", "traced"]
 
 
 class Run:
@@ -120,7 +122,7 @@ def _asked_by_keras() -> bool:
     return str(frame.f_globals.get("__name__", "")).startswith(("keras.", "tf_keras."))
 
 
-def _refuse_variable(make: Callable[..., Any], **kwargs: Any) -> Any:
+def refuse_variable(make: Callable[..., Any], **kwargs: Any) -> Any:
     """A variable that the function makes is made by Python, as in eager; later calls find it.
 
     What Keras makes when it builds a layer or an optimizer is made once, by eager code; it remembers that itself.
@@ -155,6 +157,9 @@ class AlwaysRaises(BaseException):
     """The program raises for certain, whatever the tensors are: there is nothing to put in a graph."""
 
 
+OTHER = Sentinel("OTHER")  # an argument that is neither a tensor nor a literal
+
+
 Writes = Sequence[tuple[Place, Any]]
 Commit = Callable[[Writes], object]
 
@@ -184,6 +189,10 @@ class Graph:
     xla: bool
     callbacks: list[Any]
     taped: Taped
+    kinds: list[Any]  # for each parameter what it was traced for: a TypeSpec, a structure of them, a literal, or OTHER
+
+    def __post_init__(self) -> None:
+        self.fetches_more = any(callable(one) and not isinstance(one, Fetch) for one in self.captures)  # inputs that TensorFlow gives
 
     @property
     def has_effects(self) -> bool:
@@ -208,6 +217,8 @@ class Graph:
 
     def _call(self, args: Sequence[Any], commit: Commit) -> Any:
         captured = [one.at(args) if isinstance(one, Fetch) else one for one in self.captures]
+        if self.fetches_more:
+            captured = tf.nest.flatten([one() if callable(one) else one for one in captured])
         if not self.calls_python:
             return self._ran(captured, args, commit)
         with self.run.lock, self.run.of(args):
@@ -243,9 +254,10 @@ class Graph:
 
     def _refused(self, error: tf.errors.OpError) -> BaseException:
         """The error of the run, or the fallback that it stands for."""
-        if OVERFLOW not in error.message:
+        found = next((text for text in LEFT_PYTHON if text in error.message), None)
+        if found is None:
             return error
-        reason = NeedsValue("a Python int left the range of 64 bits")
+        reason = NeedsValue(LEFT_PYTHON[found])
         return reason if self.has_effects else Fallback(reason)
 
     def _finish(self, outputs: list[tf.Tensor], args: Sequence[Any], commit: Commit) -> Any:
@@ -254,6 +266,13 @@ class Graph:
         if self.writes:
             commit([(place(build), value(build)) for place, value in self.writes])
         return result
+
+
+# What the run says where a Python number is not what it was taken for.
+LEFT_PYTHON = {
+    OVERFLOW: "a Python int left the range of 64 bits",
+    UNUSUAL_POWER: "a power of Python numbers is of another kind, an error or out of range",
+}
 
 
 def _commit(writes: Writes) -> None:
@@ -279,7 +298,7 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
         session.run = run
         draw_eagerly(session, session.graph)
         parts["session"] = session
-        with resumed(session), scope(), tf.variable_creator_scope(_refuse_variable):
+        with resumed(session), scope(), tf.variable_creator_scope(refuse_variable):
             lifted = [lift(session, value, Argument(i, name)) for i, (name, value) in enumerate(zip(parameters.names, args, strict=True))]
             positional, keywords = parameters.unbind(lifted, contents)
             result = calls.call(function, *positional, **keywords)
@@ -290,20 +309,38 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
                 guard_distinct(session)
             outputs = [tf.identity(tensor) for tensor in recorder.tensors]
             outputs.extend(_way(session, outputs, parts))
+            guard_placement(session)
             if session.left_in_loop and has_effects_so_far(session):
                 fall_back(GraphRefused, session.left_in_loop)
         parts["calls_python"] = order_effects(session, session.graph)
         return outputs
 
     TRACE_BOUNDARIES.add((__file__, body.__code__.co_name))
-    body.__name__ = _graph_name(options.name or name_of(function))
+    body.__name__ = graph_name(options.name or name_of(function))
     with run.of(args):
-        concrete = _concrete(body, options, function)
+        concrete = traced(body, options, function)
     session = parts["session"]
     captures = captures_of(concrete)
     return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
                  parts["calls_python"], session.python_calls, bool(options.jit_compile),
-                 session.callbacks, Taped(concrete, captures, parts["junctions"]))
+                 session.callbacks, Taped(concrete, captures, parts["junctions"]),
+                 [_kind(relaxations, value, Argument(i, name)) for i, (name, value) in enumerate(zip(parameters.names, args, strict=True))])
+
+
+def _kind(relaxations: Relaxations, value: Any, source: Source) -> Any:
+    """What an argument was traced for, without holding on to the caller's objects."""
+    if isinstance(value, tf.Tensor):
+        return tf.TensorSpec(relaxations.shape(source, value), value.dtype)
+    if isinstance(value, tf.__internal__.CompositeTensor) and not isinstance(value, tf.Variable):
+        return relaxations.declared.get(source) or value._type_spec
+    if isinstance(value, (tuple, list)):
+        parts = [_kind(relaxations, item, Item(source, i)) for i, item in enumerate(value)]
+        return type(value)(*parts) if hasattr(value, "_fields") else parts if isinstance(value, list) else tuple(parts)
+    if isinstance(value, dict):
+        return {key: _kind(relaxations, item, Item(source, key)) for key, item in value.items()}
+    return value if isinstance(value, (bool, int, float, str, bytes, type(None))) else OTHER
+
+
 
 
 def _way(session: Session, results: list[tf.Tensor], parts: dict[str, Any]) -> list[tf.Tensor]:
@@ -314,20 +351,21 @@ def _way(session: Session, results: list[tf.Tensor], parts: dict[str, Any]) -> l
     return [junctions.vector()] if needed else []
 
 
-def _graph_name(name: str) -> str:
+def graph_name(name: str) -> str:
     """What TensorFlow allows as the name of a graph."""
     return re.sub(r"\W", "_", name.rpartition(".")[2], flags=re.ASCII).strip("_") or "function"
 
 
-def _definition(function: Any) -> Location | None:
+def definition(function: Any) -> Location | None:
     """The line where a function begins."""
     code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
     return Location(code.co_filename, code.co_firstlineno, code.co_name) if code is not None else None
 
 
-def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: Any) -> Any:
+def traced(body: Callable[..., list[tf.Tensor]], options: Options, function: Any, specs: Sequence[tf.TypeSpec] = ()) -> Any:
+    """The concrete function that tracing `body` gives. Raises `Fallback` or `AlwaysRaises`."""
     try:
-        return tf.function(body, autograph=False, jit_compile=options.jit_compile).get_concrete_function()
+        return tf.function(body, autograph=False, jit_compile=options.jit_compile).get_concrete_function(*specs)
     except ProgramRaise as raised:
         if raised.retry is None:
             raise AlwaysRaises from raised
@@ -336,7 +374,7 @@ def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: A
         ) from raised
     except Fallback as fallback:
         if fallback.error.location is None:
-            fallback.error.location = user_location(fallback.__traceback__) or _definition(function)
+            fallback.error.location = user_location(fallback.__traceback__) or definition(function)
         raise
     except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
         raise

@@ -15,7 +15,8 @@ from imp2tf.tf_compat import is_symbolic_tensor
 
 __all__ = [
     "DEAD", "LOST", "NUMBER_DTYPES", "NUMBER_TYPES", "SKIP", "UNBOUND", "Deferred", "Facts", "GeneratorCall", "Growable",
-    "PyNumber", "Sentinel", "StandIn", "Table", "Union", "call_method", "is_runtime", "is_tensor", "number_kind", "numpy_value",
+    "PyNumber", "Sentinel", "StandIn", "Table", "Union", "call_method", "is_runtime", "is_tensor", "is_variable", "number_kind",
+    "numpy_value",
 ]
 
 
@@ -199,6 +200,14 @@ class GeneratorCall(StandIn):
 def is_tensor(value: object) -> bool:
     """Whether `value` is a dense tensor, eager or of a graph."""
     return isinstance(value, tf.Tensor)
+
+
+def is_variable(value: object) -> bool:
+    """Whether `value` is a variable of TensorFlow or of Keras: read by the run, like a tensor."""
+    if isinstance(value, tf.Variable):
+        return True
+    cls = type(value)
+    return cls.__module__.startswith("keras.") and hasattr(cls, "__tf_tensor__") and hasattr(cls, "assign")
 
 
 def is_runtime(value: object) -> bool:

@@ -19,7 +19,13 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     ("values and the heap", ("values", "places", "sources", "session", "heap", "arrays")),
     ("the lattice", ("snapshots", "specs", "growable", "tables", "join", "sharing")),
-    ("regions of the graph", ("plan", "effects", "exceptions", "random_ops", "connectivity", "junctions", "region", "exits")),
+    (
+        "regions of the graph",
+        (
+            "placement", "plan", "effects", "exceptions", "random_ops", "connectivity", "junctions", "records", "states", "region",
+            "looping", "exits",
+        ),
+    ),
     (
         "what operators share",
         (
@@ -30,7 +36,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     ("features", ("converters", "converters.*")),
     ("running", ("parameters", "input_signature", "guards", "taped", "trace", "verify", "dispatch", "embedding", "report")),
-    ("front ends", ("__init__", "__main__", "api", "keras", "export", "check")),
+    ("front ends", ("__init__", "__main__", "api", "distribution", "keras", "keras.*", "export", "export_*", "check")),
 )  # fmt: skip
 
 REGISTRY = "imp2tf.converters"
