@@ -9,11 +9,12 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf import attributes
-from imp2tf.alternatives import over, raise_error
+from imp2tf.alternatives import number_of, over, raise_error
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.containers import DictView, container_length
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
+from imp2tf.forcing import kept_class
 from imp2tf.heap import is_container, is_user_function
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, StandIn, Union
@@ -44,7 +45,7 @@ def len_(value: Any) -> Any:
     if isinstance(value, PyNumber):
         return raise_error(TypeError(f"object of type '{value.kind}' has no len()"))
     if isinstance(value, Deferred):
-        return fall_back(NeedsValue, f"len() of {value!r}")
+        return number_of(len, value)
     return run_operation(len, value)
 
 
@@ -56,7 +57,8 @@ def isinstance_(value: Any, cls: Any) -> Any:
     if isinstance(value, PyNumber):
         return issubclass(NUMBER_TYPES[value.kind], cls)
     if isinstance(value, Deferred):
-        return fall_back(NeedsValue, f"isinstance() of {value!r}")
+        known = kept_class(value)
+        return fall_back(NeedsValue, f"isinstance() of {value!r}") if known is None else run_operation(issubclass, known, cls)
     return value.refuse() if isinstance(value, StandIn) else run_operation(isinstance, value, cls)
 
 
@@ -71,6 +73,8 @@ def type_(value: Any, *rest: Any, **kwargs: Any) -> Any:
         return fall_back(NeedsValue, "type() of a tensor")
     if isinstance(value, StandIn):
         value.refuse()
+    if isinstance(value, Deferred):
+        return kept_class(value) or fall_back(NeedsValue, f"type() of {value!r}")
     return NUMBER_TYPES[value.kind] if isinstance(value, PyNumber) else type(value)
 
 

@@ -29,11 +29,12 @@ from imp2tf.iteration import (
     drained,
     reversed_cursor,
 )
+from imp2tf.opaque import call_library
 from imp2tf.operations import truth_of
 from imp2tf.picking import permuted
 from imp2tf.region import select, stop_if
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import SKIP, Deferred, PyNumber, Union, is_runtime, number_kind
+from imp2tf.values import SKIP, Deferred, PyNumber, StandIn, Union, is_runtime, number_kind
 
 
 @replace_call(range)
@@ -210,7 +211,9 @@ def next_(iterator: Any, *default: Any) -> Any:
         if default:
             fall_back(ForeignCall, "next() with a default on an object with __next__")
         return call(method, iterator)
-    return fall_back(ForeignCall, f"next() on a {type(iterator).__name__}")
+    if isinstance(iterator, StandIn):
+        return iterator.refuse()
+    return call_library(next, (iterator, *default), {})
 
 
 def _next_static(iterator: StaticIterator, default: tuple[Any, ...]) -> Any:

@@ -33,7 +33,8 @@ def print_(*values: Any, sep: Any = None, end: Any = None, file: Any = None, flu
     stream = _stream_name(file)
     if stream is None and file is not None:
         fall_back(ForeignCall, f"print to a {type(file).__name__}")
-    host_call(lambda *shown: print(*shown, sep=sep, end=end, flush=flush, file=_stream(stream)), *map(printable, values))
+    host_call(lambda *shown: print(*shown, sep=sep, end=end, flush=flush, file=_stream(stream)), *map(printable, values),
+              name="print")
 
 
 @replace_call(tf.print)
@@ -95,7 +96,7 @@ def stream_method(owner: Any, name: str, args: tuple[Any, ...], kwargs: dict[str
     """``sys.stdout.write(text)``: returns the number of characters."""
     del kwargs
     stream = _stream_name(owner)
-    host_call(lambda *shown: getattr(_stream(stream), name)(*shown), *args)
+    host_call(lambda *shown: getattr(_stream(stream), name)(*shown), *args, name=name if name != "write" else None)
     if name != "write":
         return None
     return Deferred(len, args) if isinstance(args[0], Deferred) else len(args[0])
@@ -115,4 +116,4 @@ for _function in (logging.debug, logging.info, logging.warning, logging.error, l
 
 
 def _log(method: Callable[..., None], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    host_call(lambda *shown: method(*shown, **kwargs), *map(printable, args))
+    host_call(lambda *shown: method(*shown, **kwargs), *map(printable, args), name=method.__name__)

@@ -19,6 +19,7 @@ from imp2tf.alternatives import over
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
+from imp2tf.forcing import computed
 from imp2tf.heap import is_container, is_user_function
 from imp2tf.namespace import operator, rt
 from imp2tf.quote import quote_expr
@@ -88,7 +89,7 @@ def tensor_key(key: Any) -> Any:
 
 def _deferred_item(owner: Any, key: Any) -> Any:
     if isinstance(owner, (Deferred, np.ndarray, str, bytes)):
-        return Deferred(python.getitem, (owner, key))
+        return computed(python.getitem, (owner, key))
     return fall_back(NeedsValue, f"an element of a {type(owner).__name__} at a position that only the run knows")
 
 

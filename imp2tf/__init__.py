@@ -12,7 +12,8 @@ from imp2tf.api import ConvertedFunction, convert, explain
 from imp2tf.disabled import disable
 from imp2tf.errors import ConversionError, DivergenceError
 from imp2tf.stance import set_stance
+from imp2tf.substitution import substitute
 
 __version__ = "0.1.0"
 __all__ = ["ConversionError", "ConvertedFunction", "DivergenceError", "convert", "disable", "explain",
-           "set_stance"]
+           "set_stance", "substitute"]

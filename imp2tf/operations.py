@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from imp2tf.alternatives import over, truth, truth_number
+from imp2tf.alternatives import number_of, over, truth, truth_number
 from imp2tf.arithmetic import BINARY, COMPARE, binary, compare, run_operation
 from imp2tf.calls import call
 from imp2tf.containers import ContainerMethod, DictView, any_equal, append, container_method, has_element, new, new_list, static
@@ -214,7 +214,9 @@ def contains(container: Any, value: Any) -> Any:
         return has_element(container, value)
     if isinstance(container, DictView):
         return container.over(lambda view: _view_contains(view, value))
-    if isinstance(container, Deferred) or is_runtime(value):
+    if isinstance(container, Deferred) or isinstance(value, Deferred):
+        return number_of(python.contains, container, value)
+    if is_runtime(value):
         fall_back(NeedsValue, f"`in` on a {type(container).__name__}")
     if hasattr(container, "__next__"):
         fall_back(ForeignCall, f"`in` on a {type(container).__name__}")

@@ -21,7 +21,7 @@ import tensorflow as tf
 
 from imp2tf.tf_compat import IMPURE_TENSORFLOW
 
-__all__ = ["has_plain_new", "is_impure_tensorflow", "is_numpy_function", "is_pure", "is_pure_method", "is_tensorflow"]
+__all__ = ["has_plain_new", "is_impure_tensorflow", "is_numpy_function", "is_pure", "is_pure_method", "is_tensorflow", "module_of"]
 
 TENSORFLOW = ("tensorflow", "keras", "tf_keras")
 PURE_MODULES = frozenset(

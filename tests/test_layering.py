@@ -17,18 +17,19 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "reading programs",
         ("source", "source_file", "mangling", "quote", "analysis", "analysis.*", "inversion", "rewrite", "targets", "conversion"),
     ),
-    ("values and the heap", ("values", "places", "sources", "session", "heap", "arrays")),
+    ("values and the heap", ("values", "places", "sources", "session", "heap", "arrays", "results", "reach")),
     ("the lattice", ("snapshots", "specs", "growable", "join")),
     ("regions of the graph", ("plan", "effects", "exceptions", "random_ops", "connectivity", "junctions", "region", "exits")),
     (
         "what operators share",
         (
-            "alternatives", "arithmetic", "array_items", "attributes", "calls", "containers", "foreign", "generators", "iterables",
-            "iteration", "loops", "opaque", "operations", "picking", "refusals", "try_state", "user_iterators",
+            "alternatives", "arithmetic", "array_items", "attributes", "calls", "containers", "forcing", "foreign", "generators",
+            "iterables", "iteration", "loops", "opaque", "operations", "picking", "refusals", "substitution",
+            "try_state", "user_iterators",
         ),
     ),
     ("features", ("converters", "converters.*")),
-    ("running", ("parameters", "input_signature", "guards", "taped", "trace", "verify", "dispatch", "embedding", "report")),
+    ("running", ("parameters", "input_signature", "guards", "profile", "taped", "trace", "verify", "dispatch", "embedding", "report")),
     ("front ends", ("__init__", "__main__", "api", "keras", "export", "check")),
 )  # fmt: skip
 
