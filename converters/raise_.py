@@ -15,13 +15,14 @@ import gast
 
 from imp2tf.alternatives import over
 from imp2tf.calls import call
-from imp2tf.exceptions import ProgramRaise
+from imp2tf.exceptions import ProgramRaise, in_context
 from imp2tf.exits import RAISE
 from imp2tf.namespace import operator
 from imp2tf.operations import truth_of
 from imp2tf.quote import quote, quote_expr
 from imp2tf.region import NO_STATE, cond
 from imp2tf.rewrite import Converter
+from imp2tf.session import current
 from imp2tf.targets import constant
 from imp2tf.try_state import exception_instance, frames_of, on_its_way
 from imp2tf.values import Union
@@ -60,6 +61,8 @@ def raise_(error: Any) -> None:
         over(error, raise_)
         return
     instance = exception_instance(error)
+    if current().is_born(instance):
+        in_context(instance)
     raised_again = ProgramRaise(instance, fresh=False)
     raised_again.frames = list(frames_of(instance).lines)
     raise raised_again
@@ -70,7 +73,8 @@ def raised(error: Any) -> Any:
     """An exception that is now on its way to a handler."""
     if isinstance(error, Union):
         return over(error, raised)
-    return on_its_way(exception_instance(error))
+    instance = exception_instance(error)
+    return on_its_way(in_context(instance) if current().is_born(instance) else instance)
 
 
 @operator

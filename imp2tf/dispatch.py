@@ -187,8 +187,9 @@ class Dispatcher:
 
     def _go_on(self, graph: Graph, stuck: CannotGoOn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Python goes on where a run had to stop: it is given what the calls of Python returned that the run has made."""
-        with self.lock:
-            self.graphs = [one for one in self.graphs if one is not graph]
+        if not stuck.raised:
+            with self.lock:
+                self.graphs = [one for one in self.graphs if one is not graph]
         record = self.note(stuck.error)
         if not graph.is_repeatable or not all(site in self.profile.seen for site, _ in stuck.history):
             self._count("graph_calls")

@@ -10,12 +10,12 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.errors import Fallback, UnexpectedResult
+from imp2tf.errors import Fallback, Location, UnexpectedResult
 from imp2tf.exceptions import StopRun, innermost, user_frames
 from imp2tf.places import Contents, Place, Tail
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, read_draws
-from imp2tf.results import ANYTHING, Kind, Site, is_fresh, join_kinds, kind_of
+from imp2tf.results import ANYTHING, Kind, Raised, Site, is_fresh, join_kinds, kind_of
 from imp2tf.session import Session, current, hosting
 from imp2tf.tf_compat import add_control_input, function_bodies, is_stateful_op
 from imp2tf.values import Deferred, Growable, Union
@@ -57,21 +57,39 @@ def host_value(function: Callable[..., Any], kind: Kind, values: Sequence[Any], 
     A result of another kind ends the run; `note` is told its kind. A `pure` function may be called again.
     """
     run, site, where = current().run, site_of(name or ""), innermost(user_frames())
+    called = _catching(function, name or "Python", site, where) if current().trying and not pure else function
 
     def packed(*found: Any) -> Sequence[Any]:
-        result = function(*found)
+        result = called(*found)
         seen = kind_of(result, is_fresh(result))
         if not pure:
             run.history.append((site, result))
         if kind is not ANYTHING and join_kinds(kind, seen) != kind:
             note(seen)
-            raise UnexpectedResult(f"{name or 'Python'} returned a {type(result).__name__}, unlike before", location=where)
+            raise UnexpectedResult(f"{name or 'Python'} returned {type(result).__name__}, unlike before", location=where)
         return kind.pack(result, run)
 
     if kind.holds_tensor():
         current().outside.gives_tensors = True
     tensors = [detached(tensor) for tensor in _call_at_run_time(packed, values, kind.dtypes(), name)]
     return kind.unpack(iter(tensors), run)
+
+
+def _catching(function: Callable[..., Any], name: str, site: Site, where: Location | None) -> Callable[..., Any]:
+    """A function that is called under try: where it raises, Python goes on from there, since a handler may want it."""
+    session = current()
+    session.outside.needs_replay = f"{name} may raise under try or with"
+    run = session.run
+
+    def called(*args: Any) -> Any:
+        try:
+            return function(*args)
+        except Exception as error:  # whichever the program's handlers may name
+            run.history.append((site, Raised(error)))
+            surprise = UnexpectedResult(f"{name} raised {type(error).__name__} under try", location=where)
+        raise surprise
+
+    return called
 
 
 def detached(tensor: tf.Tensor) -> tf.Tensor:
@@ -105,7 +123,9 @@ def _call_at_run_time(function: Callable[..., Any], values: Sequence[Any], retur
 
     if name is None:
         session.outside.unrepeatable = "Python is called"
-    session.python_calls.append((f"{name or 'Python'} is called", innermost(frames)))
+    else:
+        session.outside.sites.add(site_of(name))
+    session.python_calls.append((f"Python is called ({name})" if name else "Python is called", innermost(frames)))
     return _python_op(session, call, [detached(tensor) for tensor in recorder.tensors], returns).outputs
 
 

@@ -14,7 +14,7 @@ from imp2tf.errors import NoFixpoint, fall_back
 from imp2tf.places import Contents
 from imp2tf.session import current
 from imp2tf.snapshots import Snapshot, freeze, seal
-from imp2tf.specs import BOTTOM, SCALAR, Component, OneOf, Spec, Tensors, empty_tensor_list
+from imp2tf.specs import BOTTOM, SCALAR, Component, Items, OneOf, Spec, Tensors, empty_tensor_list
 from imp2tf.tf_compat import build_while
 from imp2tf.values import Growable
 
@@ -109,7 +109,7 @@ def widened(grown: Growable, element: Spec) -> Growable:
         return grown
     if grown.element.key() == BOTTOM.key():
         return empty_growable(element)
-    if not isinstance(element, OneOf):
+    if not isinstance(element, (OneOf, Items)):
         fall_back(NoFixpoint, "the elements of a growing list change their kind")
     return _repacked(grown, element)
 

@@ -60,7 +60,7 @@ def call_library(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     """Call library code in program order when the graph runs, if it is known what it returns."""
     session, name = current(), _full_name(function)
     reason = f"{name} may have effects outside the graph"
-    if session.embedded or session.trying or _is_left_to_python(function):
+    if session.embedded or _is_left_to_python(function):
         fall_back(ForeignCall, reason)
     owner = _owner(function)
     given = (owner, *args, *kwargs.values())
@@ -81,7 +81,7 @@ def call_method_of_kept(owner: Deferred, cls: type, name: str, args: tuple[Any, 
     """Call a method of an object that library code has given to the run."""
     session, full = current(), f"{cls.__module__}.{cls.__qualname__}.{name}"
     reason = f"{full} may have effects outside the graph"
-    if session.embedded or session.trying or any(_is_unknown(session, value) for value in (*args, *kwargs.values())):
+    if session.embedded or any(_is_unknown(session, value) for value in (*args, *kwargs.values())):
         fall_back(ForeignCall, reason)
     kind = _foretold(session, site_of(name), reason, None)
     if kind.holds_tensor() and tape_may_record():

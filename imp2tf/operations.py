@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.alternatives import number_of, over, truth, truth_number
-from imp2tf.arithmetic import BINARY, COMPARE, binary, compare, run_operation
+from imp2tf.arithmetic import BINARY, COMPARE, binary, compare, holds_runtime, run_operation
 from imp2tf.calls import call
 from imp2tf.containers import ContainerMethod, DictView, any_equal, append, container_method, has_element, new, new_list, static
 from imp2tf.errors import Contents, ForeignCall, NeedsValue, fall_back
@@ -143,6 +143,8 @@ def compare_operation(op: str, a: Any, b: Any) -> Any:
         return _compare_containers(op, a, b)
     if isinstance(a, tuple) and isinstance(b, tuple) and op in ("==", "!="):
         return _negated(op, _equal_items(list(a), list(b)))
+    if isinstance(a, tuple) and isinstance(b, tuple) and holds_runtime((a, b)):
+        return _ordered(op, list(a), list(b))
     return compare(op, _as_operand(a), _as_operand(b))
 
 
@@ -159,9 +161,21 @@ def _compare_containers(op: str, a: Any, b: Any) -> Any:
     if op in ("==", "!=") and isinstance(x, dict) and isinstance(y, dict):
         same = set(x) == set(y) and _equal_items(list(x.values()), [y[key] for key in x])
         return _negated(op, same)
+    if isinstance(x, list) and isinstance(y, list) and isinstance(a, list) and isinstance(b, list):
+        return _ordered(op, x, y)
     if any(is_runtime(item) for item in (*x, *y)):
         fall_back(NeedsValue, f"{op} on containers of run-time values")
     return compare(op, x, y)
+
+
+def _ordered(op: str, x: list[Any], y: list[Any]) -> Any:
+    """The ordering of two sequences: that of the first items which are not equal, else that of their lengths."""
+    if not x or not y:
+        return COMPARE[op](len(x), len(y))
+    same = True if x[0] is y[0] else truth(compare_operation("==", x[0], y[0]))
+    if isinstance(same, bool):
+        return _ordered(op, x[1:], y[1:]) if same else compare_operation(op, x[0], y[0])
+    return select(same, lambda: _ordered(op, x[1:], y[1:]), lambda: compare_operation(op, x[0], y[0]))
 
 
 def _equal_items(x: list[Any], y: list[Any]) -> Any:

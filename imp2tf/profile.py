@@ -23,7 +23,7 @@ from imp2tf.disabled import is_disabled
 from imp2tf.errors import Fallback
 from imp2tf.heap import is_drop_in, is_user_function
 from imp2tf.purity import is_numpy_function, is_pure, is_tensorflow
-from imp2tf.results import Profile, Site, is_fresh, kind_of, watched_arguments
+from imp2tf.results import Profile, Raised, Site, is_fresh, kind_of, watched_arguments
 from imp2tf.source import SourceUnavailable, bind, compile_node, lambda_to_function, read
 
 __all__ = ["Recording", "Replay", "watching"]
@@ -181,4 +181,7 @@ class Replay(_Watcher):
 
     def _result(self, *args: Any, **kwargs: Any) -> Any:
         del args, kwargs
-        return self._left.pop()[1]
+        result = self._left.pop()[1]
+        if isinstance(result, Raised):
+            raise result.error
+        return result

@@ -17,14 +17,23 @@ import tensorflow as tf
 from imp2tf.session import current
 from imp2tf.values import NUMBER_DTYPES, NUMBER_TYPES, Deferred, PyNumber, Union
 
-__all__ = ["ANYTHING", "Array", "Kept", "Kind", "Object", "Profile", "Site", "is_fresh", "join_kinds", "kind_of",
+__all__ = ["ANYTHING", "Array", "Kept", "Kind", "Object", "Profile", "Raised", "Site", "is_fresh", "join_kinds", "kind_of",
            "watched_arguments"]
 
 Site = tuple[str, int, str]  # the file and line of a call, and the name of what is called
 INT_RANGE = 2**62
 MOST_PARTS = 32
+MOST_ELEMENTS = 1 << 10
+PLAIN = (str, bytes, int, float, bool, np.generic, type(None))
 MOST_COMPARED = 1 << 16  # elements of an array
 ALONE = 3  # references to an object that two frames pass on and nobody else knows
+
+
+@dataclasses.dataclass(frozen=True)
+class Raised:
+    """What a call raised, in the place of its result."""
+
+    error: Exception
 
 
 class Kind:
@@ -228,8 +237,15 @@ def _is_tuple(cls: type) -> bool:
 def _object(value: Any) -> Object:
     if isinstance(value, (np.ndarray, np.generic)) and type(value) is not np.object_ and value.dtype.kind in "biufc":
         return Object(type(value), value.dtype.name, value.ndim)
-    example = copy.copy(value) if type(value) in (str, bytes, dict, list) and len(value) <= MOST_PARTS else None
-    return Object(type(value), example=example)
+    return Object(type(value), example=copy.copy(value) if _is_plain(value) else None)
+
+
+def _is_plain(value: Any) -> bool:
+    """Text, or a small container of text and numbers, which may serve as an example."""
+    if type(value) in (str, bytes):
+        return len(value) <= MOST_ELEMENTS
+    parts = [*value, *value.values()] if type(value) is dict else value
+    return type(value) in (list, dict) and len(value) <= MOST_PARTS and all(isinstance(one, PLAIN) for one in parts)
 
 
 def join_kinds(a: Kind, b: Kind) -> Kind:

@@ -77,6 +77,7 @@ class Outside:
       read_owners: objects whose data the trace has read, by id.
       unrepeatable: an effect of the run that a repetition by Python could not leave out.
       needs_replay: why the run may find that Python has to go on.
+      sites: the calls of Python that the graph makes.
       gives_tensors: whether Python that the graph calls gives it tensors, past eager's tape.
       locks: locks that the run holds from before its guards are checked.
       locks_held: how many of them the program holds here.
@@ -87,10 +88,16 @@ class Outside:
     read_owners: dict[int, Any] = dataclasses.field(default_factory=dict)
     unrepeatable: str | None = None
     needs_replay: str | None = None
+    sites: set[tuple[str, int, str]] = dataclasses.field(default_factory=set)
     gives_tensors: bool = False
     locks: list[Source] = dataclasses.field(default_factory=list)
     locks_held: int = 0
     substituting: list[Any] = dataclasses.field(default_factory=list)
+
+    def forget(self) -> None:
+        """Let go of the objects of the program that only the trace needed."""
+        self.touched.clear()
+        self.read_owners.clear()
 
 
 class _Thread(threading.local):

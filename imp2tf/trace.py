@@ -22,6 +22,7 @@ from imp2tf.errors import (
     GraphRefused,
     Location,
     NeedsValue,
+    RaisesUnderTry,
     TraceFailed,
     UnexpectedResult,
     VariableCreated,
@@ -40,6 +41,7 @@ from imp2tf.places import Place
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, draw_eagerly
 from imp2tf.region import scope
+from imp2tf.results import Raised
 from imp2tf.session import Guard, Outside, Relaxations, Session, active, resumed
 from imp2tf.sources import Argument
 from imp2tf.taped import Taped
@@ -174,6 +176,11 @@ class CannotGoOn(BaseException):
         self.history = history
         self.writes = writes
 
+    @property
+    def raised(self) -> bool:
+        """Whether the last call raised, under try."""
+        return bool(self.history) and isinstance(self.history[-1][1], Raised)
+
     def give_up(self) -> NoReturn:
         """Raise the error: effects of the run, which nobody can repeat, have happened."""
         _commit(self.writes)
@@ -224,9 +231,7 @@ class Graph:
     @property
     def is_repeatable(self) -> bool:
         """Whether Python can go on after a run that stopped, given what Python returned to it: nothing else had an effect."""
-        harmless = WITHOUT_EFFECT - RANDOM_OPS
-        effects = (node for node in nodes_of(self.concrete) if is_stateful_op(node.op) and node.op not in harmless)
-        return self.outside.unrepeatable is None and next(effects, None) is None
+        return self.outside.unrepeatable is None and not _has_other_effects(self.concrete)
 
     def __call__(self, args: Sequence[Any]) -> Any:
         """Run on the bound arguments of a call: inputs, run, commit."""
@@ -347,10 +352,27 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
     with run.of(args):
         concrete = _concrete(body, options, function)
     session = parts["session"]
+    _refuse_unrepeatable(session, concrete)
     captures = captures_of(concrete)
+    session.outside.forget()
     return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
                  parts["calls_python"], session.python_calls, bool(options.jit_compile),
                  session.callbacks, Taped(concrete, captures, parts["junctions"]), session.outside)
+
+
+def _refuse_unrepeatable(session: Session, concrete: Any) -> None:
+    """Where Python may have to go on from the middle of a run, all that the run does must be repeatable."""
+    outside = session.outside
+    if outside.needs_replay is None:
+        return
+    if outside.unrepeatable is not None or not outside.sites <= session.relaxations.profile.seen or _has_other_effects(concrete):
+        fall_back(RaisesUnderTry, outside.needs_replay)
+
+
+def _has_other_effects(concrete: Any) -> bool:
+    """Whether a graph does more than compute and call Python."""
+    harmless = WITHOUT_EFFECT - RANDOM_OPS
+    return any(is_stateful_op(node.op) and node.op not in harmless for node in nodes_of(concrete))
 
 
 def _way(session: Session, results: list[tf.Tensor], parts: dict[str, Any]) -> list[tf.Tensor]:
