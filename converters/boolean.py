@@ -15,8 +15,9 @@ from imp2tf.analysis.scopes import bound_names
 from imp2tf.namespace import operator
 from imp2tf.operations import truth_of
 from imp2tf.quote import quote_expr
-from imp2tf.region import NO_STATE, State, select
+from imp2tf.region import select
 from imp2tf.rewrite import Converter
+from imp2tf.states import NO_STATE, State
 from imp2tf.values import PyNumber
 
 Thunk = Callable[[], Any]

@@ -19,8 +19,9 @@ from imp2tf.iterables import cursor
 from imp2tf.loops import run_for
 from imp2tf.namespace import operator
 from imp2tf.quote import GIVEN, quote, quote_expr
-from imp2tf.region import State, cond
+from imp2tf.region import cond
 from imp2tf.rewrite import Converter
+from imp2tf.states import State
 from imp2tf.targets import assign, constant, target_names
 from imp2tf.values import Union
 

@@ -15,12 +15,13 @@ from typing import Any
 
 import gast
 
-from imp2tf.analysis.scopes import bound_names, read_names
+from imp2tf.analysis.scopes import bound_names
 from imp2tf.namespace import operator, rt
 from imp2tf.operations import truth_of
 from imp2tf.quote import quote
-from imp2tf.region import NO_STATE, State, cond
-from imp2tf.rewrite import Block, Converter, StateCode
+from imp2tf.region import cond
+from imp2tf.rewrite import Converter
+from imp2tf.states import NO_STATE, State
 
 rt.state = State
 rt.no_state = NO_STATE
@@ -38,29 +39,15 @@ class Ifs(Converter, lowers=(gast.If,)):
         blocks = [then, orelse]
         names = [one for one in self.rw.carried(node, blocks, walrus) if one in then.bound | orelse.bound]
         state = self.rw.state(blocks, node, names, exits=leaves)
-        kept = self._kept(node, then, orelse, names)
         call = quote("rt.if_(test, then, orelse, state)", node, test=test, then=then.name, orelse=orelse.name, state=state.expr)
-        if kept.setup:
-            call[0].value.keywords.append(gast.keyword("kept", kept.expr))
-        return [then.definition, orelse.definition, *state.setup, *kept.setup, *call]
-
-    def _kept(self, node: gast.If, then: Block, orelse: Block, carried: list[str]) -> StateCode:
-        """What the first branch binds and only the second may still read: it has to read what was before."""
-        read = read_names(node.orelse)
-        return self.rw.state([then, orelse], node, sorted(one for one in then.bound & read if one not in carried), exits=False)
+        return [then.definition, orelse.definition, *state.setup, *call]
 
 
 @operator
-def if_(test: Any, then: Callable[[], None], orelse: Callable[[], None], state: State, kept: State = NO_STATE) -> None:
-    """Run one of two blocks; the second finds the variables in `kept` as they were, though the first was traced before."""
+def if_(test: Any, then: Callable[[], None], orelse: Callable[[], None], state: State) -> None:
+    """Run one of two blocks."""
     holds = truth_of(test)
     if isinstance(holds, bool):
         then() if holds else orelse()
-        return
-    before = kept.get()
-
-    def else_() -> None:
-        kept.set(before)
-        orelse()
-
-    cond(holds, then, else_, state)
+    else:
+        cond(holds, then, orelse, state)

@@ -1,6 +1,8 @@
 """Displays of lists, dicts and sets: new containers of the trace.
 
-    [a, *b]         -->   rt.new([a, *rt.items(b)])
+    [a, b]          -->   rt.new([a, b])
+    [a, *b]         -->   rt.new_of_parts([a, rt.starred(b)])
+    (a, *b)         -->   (a, *rt.items(b))
     {k: v, **d}     -->   rt.new({k: v, **rt.mapping(d)})
 """
 from __future__ import annotations
@@ -9,8 +11,9 @@ from typing import Any
 
 import gast
 
-from imp2tf import containers
+from imp2tf import container_methods, containers
 from imp2tf.alternatives import raise_error
+from imp2tf.calls import call
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.namespace import operator
 from imp2tf.quote import quote_expr
@@ -24,12 +27,19 @@ class Displays(Converter, lowers=(gast.List, gast.Tuple, gast.Set, gast.Dict)):
     def lower(self, node: Any) -> gast.expr:
         if isinstance(node, gast.Dict):
             return self._dict(node)
+        if isinstance(node, gast.List) and any(isinstance(one, gast.Starred) for one in node.elts):
+            return self._starred_list(node)
         elements = [self._element(one) for one in node.elts]
         if isinstance(node, gast.Tuple):
             return gast.Tuple(elements, gast.Load())
         if isinstance(node, gast.Set):
             return quote_expr("rt.new_set(elements)", node, elements=gast.List(elements, gast.Load()))
         return quote_expr("rt.new(elements)", node, elements=gast.List(elements, gast.Load()))
+
+    def _starred_list(self, node: gast.List) -> gast.expr:
+        parts = [quote_expr("rt.starred(value)", node, value=self.rw.visit(one.value)) if isinstance(one, gast.Starred)
+                 else self.rw.visit(one) for one in node.elts]
+        return quote_expr("rt.new_of_parts(parts)", node, parts=gast.List(parts, gast.Load()))
 
     def _element(self, node: gast.expr) -> gast.expr:
         if isinstance(node, gast.Starred):
@@ -59,6 +69,31 @@ class Displays(Converter, lowers=(gast.List, gast.Tuple, gast.Set, gast.Dict)):
 def new(value: list[Any]) -> list[Any]:
     """A list that the program has just made."""
     return containers.new(value)
+
+
+class Starred:
+    """The value behind a star in a display."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+@operator
+def starred(value: Any) -> Starred:
+    """``*value`` in a list display: its items are taken when its turn comes."""
+    return Starred(call(list, value))
+
+
+@operator
+def new_of_parts(parts: list[Any]) -> list[Any]:
+    """A list display with stars in it."""
+    made: list[Any] = containers.new([])
+    for part in parts:
+        if isinstance(part, Starred):
+            container_methods.extend(made, part.value)
+        else:
+            containers.append(made, part)
+    return made
 
 
 @operator

@@ -33,8 +33,11 @@ def print_(*values: Any, sep: Any = None, end: Any = None, file: Any = None, flu
     stream = _stream_name(file)
     if stream is None and file is not None:
         fall_back(ForeignCall, f"print to a {type(file).__name__}")
-    host_call(lambda *shown: print(*shown, sep=sep, end=end, flush=flush, file=_stream(stream)), *map(printable, values),
-              name="print")
+
+    def show(sep: Any, end: Any, flush: Any, *shown: Any) -> None:
+        print(*shown, sep=sep, end=end, flush=flush, file=_stream(stream))
+
+    host_call(show, sep, end, flush, *map(printable, values), name="print")
 
 
 @replace_call(tf.print)

@@ -20,9 +20,10 @@ from imp2tf.exits import RAISE
 from imp2tf.namespace import operator
 from imp2tf.operations import truth_of
 from imp2tf.quote import quote, quote_expr
-from imp2tf.region import NO_STATE, cond
+from imp2tf.region import cond
 from imp2tf.rewrite import Converter
 from imp2tf.session import current
+from imp2tf.states import NO_STATE
 from imp2tf.targets import constant
 from imp2tf.try_state import exception_instance, frames_of, on_its_way
 from imp2tf.values import Union

@@ -13,10 +13,16 @@ import tensorflow as tf
 from imp2tf.alternatives import over
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import replace_call
-from imp2tf.connectivity import connected_sources
+from imp2tf.connectivity import connections_around, enclosing
+from imp2tf.effects import has_effects_so_far
 from imp2tf.foreign import adopted, lowered
+from imp2tf.junctions import decided, junctions_of, where_loops_turn
+from imp2tf.region import leave_to_python_if
+from imp2tf.session import current
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import Union
+
+__all__ = ["none_where_unconnected"]
 
 NONE = tf.UnconnectedGradients.NONE
 
@@ -27,20 +33,45 @@ def gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients:
     """``tape.gradient(target, sources, ...)``."""
     if isinstance(target, Union):
         return over(target, lambda one: gradient(tape, one, sources, output_gradients, unconnected_gradients))
+    if target is None:
+        return run_operation(tape.gradient, None, [])
     values = [lowered(value) for value in (target, sources, output_gradients)]
     return adopted(run_operation(_gradient, tape, *values, unconnected_gradients))
 
 
 def _gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients: Any, unconnected: Any) -> Any:
-    found = tape.gradient(target, sources, output_gradients, unconnected)
+    return none_where_unconnected(tape.gradient(target, sources, output_gradients, unconnected), target, sources, unconnected)
+
+
+def none_where_unconnected(found: Any, target: Any, sources: Any, unconnected: Any = NONE) -> Any:
+    """Gradients that a tape gave, None where eager's are."""
     targets = [one for one in tf.nest.flatten(target, expand_composites=True) if is_symbolic_tensor(one)]
     whole = tf.nest.flatten(sources)
     if tf.UnconnectedGradients(unconnected) is not NONE or not targets or not all(map(_is_dense, whole)):
         return found
-    connected = connected_sources(targets, whole)
-    gradients = [one if joined else None for one, joined in zip(tf.nest.flatten(found), connected, strict=True)]
+    reached = connections_around(targets, whole)
+    if reached is None:
+        return found
+    session = current()
+    junctions = [junctions_of(session, graph) for graph in enclosing(targets)]
+    mask = decided(reached, len(whole), junctions)
+    usual = 0 if isinstance(mask, int) or has_effects_so_far(session) else where_loops_turn(reached, junctions)
+    gradients = [_present(one, mask, usual, bit) for bit, one in enumerate(tf.nest.flatten(found))]
     return tf.nest.pack_sequence_as(sources, gradients)
 
 
+def _present(gradient: Any, mask: int | tf.Tensor, usual: int, bit: int) -> Any:
+    """A gradient, or None if the source of this number is not in the mask.
+
+    One that only a loop without a turn makes None is taken to be there; a run that finds it is not is left to Python.
+    """
+    if gradient is None or isinstance(mask, int):
+        return gradient if gradient is None or mask >> bit & 1 else None
+    if usual >> bit & 1:
+        leave_to_python_if(tf.logical_not(mask[bit]), "a gradient is None because a loop had no turn")
+        return gradient
+    return Union(tf.cast(mask[bit], tf.int32), [None, gradient])
+
+
 def _is_dense(source: Any) -> bool:
-    return isinstance(source, (tf.Tensor, tf.Variable))
+    return isinstance(source, (tf.Tensor, tf.Variable)) or hasattr(type(source), "handle")  # the variables of Keras have one

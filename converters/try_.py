@@ -22,9 +22,10 @@ from imp2tf.exceptions import ProgramRaise
 from imp2tf.exits import NONE, RAISE, exit_code, none_under_way
 from imp2tf.namespace import operator, rt
 from imp2tf.quote import GIVEN, quote, quote_expr
-from imp2tf.region import State, cond, select
+from imp2tf.region import cond, select
 from imp2tf.rewrite import Block, Converter
 from imp2tf.session import current
+from imp2tf.states import State
 from imp2tf.targets import assign
 from imp2tf.try_state import OnItsWay, on_its_way, raise_record, split_records
 from imp2tf.values import DEAD, PyNumber, Union

@@ -4,7 +4,7 @@
         x = x / 2  -->   def _set_2(given__): nonlocal x; (x,) = given__
                          rt.while_(lambda: x > 1, _body_1, None, rt.state(lambda: (x,), _set_2), None)
 
-No shape invariants and no names to define beforehand: the state is widened until the body keeps it (`imp2tf.region.loop`).
+No shape invariants and no names to define beforehand: the state is widened until the body keeps it (`imp2tf.looping.loop`).
 """
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from imp2tf.loops import LoopParts, run_loop
 from imp2tf.namespace import operator
 from imp2tf.operations import truth_of
 from imp2tf.quote import quote
-from imp2tf.region import State
 from imp2tf.rewrite import Converter
+from imp2tf.states import State
 from imp2tf.targets import constant
 
 

@@ -25,9 +25,10 @@ from imp2tf.namespace import operator
 from imp2tf.operations import truth_of
 from imp2tf.purity import is_tensorflow
 from imp2tf.quote import GIVEN, quote, quote_expr
-from imp2tf.region import State, cond, scope
+from imp2tf.region import cond, scope
 from imp2tf.rewrite import Converter
 from imp2tf.session import current
+from imp2tf.states import State
 from imp2tf.targets import assign, constant, target_names
 from imp2tf.try_state import on_its_way, raise_record, split_records
 from imp2tf.values import DEAD, PyNumber, Union

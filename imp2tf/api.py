@@ -84,7 +84,12 @@ class ConvertedFunction(Generic[P, R]):
         except Fallback as fallback:
             failure = fallback.error
         self._dispatcher.note(failure)
-        return self._function(*args, **kwargs)
+        try:
+            return self._function(*args, **kwargs)
+        except (TypeError, AttributeError, NotImplementedError) as error:  # what plain Python says of symbolic tensors
+            cause = error
+        failure.reason = f"{failure.reason}; and as plain Python in the graph of another: {str(cause).partition(chr(10))[0]}"
+        raise failure from cause
 
     @overload
     def __get__(self, instance: None, owner: type | None = None) -> ConvertedFunction[P, R]: ...
@@ -256,7 +261,9 @@ def _concrete(call: Callable[..., Any], function: ConvertedFunction[..., Any], a
     traced.__name__ = function.name
     traced.__signature__ = inspect.signature(call)  # type: ignore[attr-defined]
     graph = tf.function(traced, autograph=False, input_signature=function.input_signature, jit_compile=function.jit_compile)
-    return graph.get_concrete_function(*args, **kwargs)
+    concrete = graph.get_concrete_function(*args, **kwargs)
+    concrete.__imp2tf_call__ = call  # what `imp2tf.save` traces anew, with the state of the function lifted
+    return concrete
 
 
 # ------------------------------------------------------------------------------------------------ convert

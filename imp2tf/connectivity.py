@@ -5,7 +5,7 @@ for what is used on another path than the one taken. The functional If and While
 
 Connections are kept as bit masks, one bit for each source, and flow through a graph in one pass over its operations.
 Where it is not known which way a run goes, connections count that hold on some way, or only those that hold on each.
-Within loops it never is: what a turn may connect counts as connected.
+Of what is within loops it is known which ways some turn went: what the turns connect in some order counts as connected.
 """
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ import tensorflow as tf
 
 from imp2tf.tf_compat import FuncGraph, function_graph, has_gradient
 
-__all__ = ["CALLS", "Connections", "Junction", "connected_sources", "is_differentiable"]
+__all__ = ["BOTH", "CALLS", "LOOPS", "Connections", "Junction", "Ways", "connections_around", "enclosing", "is_differentiable"]
 
 # An operation at which a run may go one way or the other: its graph, by id, and its name.
 Junction = tuple[int, str]
+# Whether it took the first branch, or entered the loop, and whether it took the other way; in a loop it may be both.
+Ways = tuple[bool, bool]
+BOTH: Ways = (True, True)
 Masks = dict[int, int]
 Table = list[int]  # for each output of a function, the mask of the inputs that it depends on
 
@@ -46,22 +49,20 @@ def is_differentiable(tensor: tf.Tensor) -> bool:
 class Connections:
     """Follows sources through graphs.
 
-    `taken` tells at some junctions whether the first branch is taken or the loop entered; `certain` counts at the others
-    only what holds on every way.
+    `taken` tells the ways taken at some junctions; `certain` counts at the others only what holds on every way.
     """
 
-    def __init__(self, taken: Mapping[Junction, bool] | None = None, certain: bool = False) -> None:
+    def __init__(self, taken: Mapping[Junction, Ways] | None = None, certain: bool = False) -> None:
         self._taken = taken or {}
         self._certain = certain
         self._tables: dict[int, Table] = {}
         self._flows: dict[str, bool] = {}
 
-    def reached(self, graph: FuncGraph, sources: Sequence[tf.Tensor], targets: Iterable[tf.Tensor]) -> list[bool]:
-        """For each source, whether a target in the same graph depends on it."""
+    def reached(self, graph: FuncGraph, sources: Sequence[tf.Tensor], targets: Sequence[tf.Tensor]) -> Table:
+        """For each target, the mask of the sources in the same graph that it depends on."""
         masks = {id(source): 1 << bit for bit, source in enumerate(sources)}
         self.spread(graph, masks)
-        found = _union(masks.get(id(target), 0) for target in targets)
-        return [bool(found >> bit & 1) for bit in range(len(sources))]
+        return [masks.get(id(target), 0) for target in targets]
 
     def spread(self, graph: FuncGraph, masks: Masks) -> None:
         """Carry the masks of some tensors (by id) to all tensors of `graph` that depend on them."""
@@ -78,13 +79,15 @@ class Connections:
         count = len(op.outputs)
         if op.type not in CALLS:
             return [_union(given) if self._lets_flow(op.type) else 0] * count
-        tables = self._ways(graph, op)
+        tables, known = self._ways(graph, op)
         if tables is None:
             return [_union(given)] * count
+        if not tables:  # no run comes by
+            return [0] * count
         if op.type in BRANCHES:
             del given[0]  # the predicate
         through = [[_selected(given, sources) for sources in table[:count]] for table in tables]
-        combined: Callable[[int, int], int] = operator.and_ if self._certain else operator.or_
+        combined: Callable[[int, int], int] = operator.and_ if self._certain and not known else operator.or_
         return [reduce(combined, masks) for masks in zip(*through)]
 
     def _lets_flow(self, kind: str) -> bool:
@@ -92,20 +95,22 @@ class Connections:
             self._flows[kind] = kind not in FLAT and has_gradient(kind)
         return self._flows[kind]
 
-    def _ways(self, graph: FuncGraph, op: tf.Operation) -> list[Table] | None:
-        """What the operation may connect, one table for each way; None if its functions cannot be looked into."""
+    def _ways(self, graph: FuncGraph, op: tf.Operation) -> tuple[list[Table] | None, bool]:
+        """What the operation may connect, one table for each way, and whether these are the ways taken.
+
+        None if its functions cannot be looked into.
+        """
         found = [function_graph(graph, name) for attribute in CALLS[op.type] for name in _names(op, attribute)]
         called = [one for one in found if one is not None]
-        if len(called) < len(found):
-            return None
         taken = self._taken.get((id(graph), op.name))
+        if len(called) < len(found):
+            return None, False
+        tables = _turned(self._table(called[0])) if op.type in LOOPS else [self._table(one) for one in called]
+        if taken is None or op.type not in LOOPS | BRANCHES:
+            return tables, False
         if op.type in LOOPS:
-            straight = [1 << bit for bit in range(len(called[0].outputs))]
-            turned = _closure(self._table(called[0]))
-            return [straight, turned] if taken is None else [turned if taken else straight]
-        if op.type in BRANCHES and taken is not None:
-            called = [called[0 if taken else 1]]
-        return [self._table(one) for one in called]
+            tables.reverse()
+        return [table for table, one in zip(tables, taken) if one], True
 
     def _table(self, graph: FuncGraph) -> Table:
         if id(graph) not in self._tables:
@@ -129,40 +134,44 @@ def _selected(masks: Sequence[int], bits: int) -> int:
     return _union(mask for bit, mask in enumerate(masks) if bits >> bit & 1)
 
 
-def _closure(body: Table) -> Table:
-    """What the loop variables depend on after any number of turns."""
-    after = [1 << bit for bit in range(len(body))]
+def _turned(body: Table) -> list[Table]:
+    """What the loop variables depend on after no turn, and after one or more."""
+    straight = [1 << bit for bit in range(len(body))]
+    before = straight
     while True:
-        turned = [mine | _selected(after, sources) for mine, sources in zip(after, body)]
-        if turned == after:
-            return after
-        after = turned
+        after = [_selected(before, sources) for sources in body]
+        wider = [mine | more for mine, more in zip(before, after)]
+        if wider == before:
+            return [straight, after]
+        before = wider
 
 
 # ------------------------------------------------------------------------------------------------ across graphs
-def connected_sources(targets: Sequence[tf.Tensor], sources: Sequence[Any]) -> list[bool]:
-    """For each source, a tensor or variable, whether one of the targets may depend on it.
+def connections_around(targets: Sequence[tf.Tensor], sources: Sequence[Any]) -> Callable[[Connections], int] | None:
+    """Finds, for some knowledge of the ways, the mask of the sources (tensors or variables) that one of the targets depends on.
 
-    The targets are tensors of graphs under construction; sources may belong to the graphs around theirs. Graphs without
-    control flow need none of this: their gradients are None by themselves.
+    The targets are tensors of graphs under construction; sources may belong to the graphs around theirs. None for graphs
+    without control flow: their gradients are None by themselves.
     """
-    graphs = _enclosing(targets)
+    graphs = enclosing(targets)
     if not any(op.type in CALLS for graph in graphs for op in graph.get_operations()):
-        return [True] * len(sources)
-    masks: Masks = {}
-    for bit, source in enumerate(sources):
-        tensor = getattr(source, "handle", source)
-        masks[id(tensor)] = masks.get(id(tensor), 0) | 1 << bit
-    connections = Connections()
-    for graph in graphs:
-        for outer, inner in graph.captures:
-            masks[id(inner)] = masks.get(id(inner), 0) | masks.get(id(outer), 0)
-        connections.spread(graph, masks)
-    reached = _union(masks.get(id(target), 0) for target in targets)
-    return [bool(reached >> bit & 1) for bit in range(len(sources))]
+        return None
+
+    def reached(connections: Connections) -> int:
+        masks: Masks = {}
+        for bit, source in enumerate(sources):
+            tensor = getattr(source, "handle", source)
+            masks[id(tensor)] = masks.get(id(tensor), 0) | 1 << bit
+        for graph in graphs:
+            for outer, inner in graph.captures:
+                masks[id(inner)] = masks.get(id(inner), 0) | masks.get(id(outer), 0)
+            connections.spread(graph, masks)
+        return _union(masks.get(id(target), 0) for target in targets)
+
+    return reached
 
 
-def _enclosing(tensors: Sequence[tf.Tensor]) -> list[FuncGraph]:
+def enclosing(tensors: Sequence[tf.Tensor]) -> list[FuncGraph]:
     """The graphs that hold some tensors and all graphs around them, outermost first."""
     found: dict[int, FuncGraph] = {}
     for tensor in tensors:

@@ -11,7 +11,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, Recompiled, RecompileLimit, XlaRefused
+from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, Recompiled, RecompileLimit, TraceFailed, XlaRefused
+from imp2tf.exceptions import ProgramRaise, innermost
 from imp2tf.guards import Miss, describe_guard, find_misses, relax
 from imp2tf.input_signature import InputSignature
 from imp2tf.logs import is_logged, log
@@ -124,7 +125,18 @@ class Dispatcher:
             return self._python(args, kwargs, self.note(ForeignCall(TAPED)))
         if graph is not None:
             return (self._verified if stance() == "verify" else self._run)(graph, values, args, kwargs)
-        return self._fall_back(failure, args, kwargs) if failure is not None else self._plain(args, kwargs)
+        assert failure is not None
+        if isinstance(failure, CertainlyRaises):
+            return self._certain(failure, args, kwargs)
+        return self._fall_back(failure, args, kwargs)
+
+    def _certain(self, failure: CertainlyRaises, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Plain Python raises the program's own error; if it does not, it was none, and that is the reason."""
+        result = self._plain(args, kwargs)
+        if self.options.fullgraph:
+            raise failure
+        self._noted(failure).count += 1
+        return result
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any] | None:
         """The arguments, one for each parameter; None where Python itself is to say what is wrong with them."""
@@ -219,7 +231,7 @@ class Dispatcher:
 
     # -------------------------------------------------------------------------------------- tracing
     def _new_graph(self, values: Sequence[Any]) -> tuple[Graph | None, ConversionError | None]:
-        """A new graph, or why there is none; neither where the program raises whatever the tensors are."""
+        """A new graph, or why there is none."""
         with self.lock:
             graph = self._graph_that_holds(values)  # another thread may have made it meanwhile
             if graph is not None:
@@ -231,24 +243,25 @@ class Dispatcher:
                 return None, RecompileLimit(f"traced {len(self.graphs)} times; {self._last_miss()}")
             try:
                 return self._trace(values), None
-            except AlwaysRaises:
+            except AlwaysRaises as raises:
                 self._count("always_raised")
-                return None, None
+                return None, _certainly(raises)
             except Fallback as fallback:
                 fallback.error.__cause__ = fallback.__cause__
                 return None, fallback.error
 
     def _trace(self, values: Sequence[Any]) -> Graph:
-        seeded = self.relaxations.seeded
-        self.profile.wanted = False
-        try:
-            graph = self._traced(values)
-        except Fallback:
-            if self.relaxations.active():
+        graph = None
+        while graph is None:
+            learned, self.profile.wanted = self.relaxations.learned(), False
+            try:
+                graph = self._traced(values)
+            except Fallback:
+                if self.relaxations.learned() != learned:
+                    continue
+                if not self.relaxations.active():
+                    raise
                 self._give_up_relaxing()
-            elif self.relaxations.seeded == seeded:
-                raise
-            graph = self._traced(values)
         self._count("traces")
         self._log_graph(graph)
         graph.run.count_host_call = functools.partial(self._count, "host_calls")
@@ -293,7 +306,9 @@ class Dispatcher:
 
     def _give_up_relaxing(self) -> None:
         """What was relaxed steers Python: keep it constant from now on."""
-        self.relaxations.constant |= self.relaxations.numbers | {source for source, _ in self.relaxations.shapes}
+        relaxed = {source for source, _ in self.relaxations.shapes} | set(self.relaxations.arrays)
+        self.relaxations.constant |= self.relaxations.numbers | relaxed
+        self.relaxations.arrays.clear()
         self.relaxations.shapes.clear()
 
     def _learn(self, values: Sequence[Any]) -> None:
@@ -316,14 +331,17 @@ class Dispatcher:
     def _fall_back(self, error: ConversionError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.options.fullgraph:
             raise error
+        record = self._noted(error)
+        return self._recorded(args, kwargs, record) if self.profile.wanted else self._python(args, kwargs, record)
+
+    def _noted(self, error: ConversionError) -> FallbackRecord:
+        """The record of a reason; after it came often enough in a row there are no more attempts."""
         record = self.note(error)
         self.failures_in_a_row = self.failures_in_a_row + 1 if self.last_failure is record else 1
         self.last_failure = record
-        if self.profile.wanted:
-            return self._recorded(args, kwargs, record)
-        if self.failures_in_a_row >= error.patience:
+        if self.failures_in_a_row >= error.patience and not self.profile.wanted:
             self.settled = record
-        return self._python(args, kwargs, record)
+        return record
 
     def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], record: FallbackRecord) -> Any:
         """Plain Python, which shows what the calls return that the last trace did not know."""
@@ -355,6 +373,20 @@ class Dispatcher:
             record = self.fallbacks[key] = FallbackRecord(error.code, error.reason, error.hint, error.location)
         log("fallbacks", "%s: %s", self.name, error)
         return record
+
+
+class CertainlyRaises(TraceFailed):
+    """Tracing met an error that looks like the program's own, but plain Python does not raise it."""
+
+
+def _certainly(raises: AlwaysRaises) -> CertainlyRaises:
+    raised = raises.__cause__
+    error = raised.error if isinstance(raised, ProgramRaise) else raises
+    failure = CertainlyRaises(
+        f"tracing met {type(error).__name__}, which plain Python does not raise: {error}",
+        location=innermost(raised.frames) if isinstance(raised, ProgramRaise) else None)
+    failure.__cause__ = error
+    return failure
 
 
 def _first_line(error: BaseException) -> str:

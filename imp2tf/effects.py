@@ -5,6 +5,7 @@ assertion, a print before a loop may come after one in it. `order_effects` chain
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,10 +21,13 @@ from imp2tf.session import Session, current, hosting
 from imp2tf.tf_compat import add_control_input, function_bodies, is_stateful_op
 from imp2tf.values import Deferred, Growable, Union
 
-__all__ = ["commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_result", "host_value", "order_effects",
-           "pending_owners", "site_of", "stop_run"]
+__all__ = ["commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_result", "host_value", "is_unchanged",
+           "order_effects", "pending_owners", "site_of", "stop_run"]
 
-QUIET_STATEFUL = frozenset({"VarHandleOp", "ReadVariableOp", "Placeholder", "StatelessIf", "StatelessWhile", "StatelessCase"}) | RANDOM_OPS
+QUIET_STATEFUL = frozenset({
+    "LookupTableFindV2", "LookupTableSizeV2", "Placeholder", "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "StatelessCase",
+    "StatelessIf", "StatelessWhile", "VarHandleOp", "VarIsInitializedOp", "VariableShape",
+}) | RANDOM_OPS
 HOST_OPS = frozenset({"EagerPyFunc", "PyFunc", "Assert", "PrintV2"})
 READS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})  # effects on them may hide in opaque calls
 CALLS = frozenset({"If", "While", "Case", "StatefulPartitionedCall"})
@@ -156,13 +160,13 @@ def stop_run(error: Callable[..., BaseException], *values: Any) -> None:
     recorder = Recorder(session)
     writes = commits(session, recorder)
     recipes = [recorder.add(value) for value in values]
-    run = session.run
+    run, disguises = session.run, session.disguises[::-1]
 
     def call(*tensors: tf.Tensor) -> None:
         build = Build(tensors, run.args)
         run.commit = [(place(build), value(build)) for place, value in writes]
         with hosting():
-            run.error = error(*[recipe(build) for recipe in recipes])
+            run.error = functools.reduce(lambda made, disguise: disguise(made), disguises, error(*[recipe(build) for recipe in recipes]))
         raise StopRun
 
     session.counts["stops"] += 1
@@ -177,14 +181,14 @@ def has_pending_writes(session: Session) -> bool:
 def pending_owners(session: Session) -> list[Any]:
     """The objects older than the trace that it has written to."""
     return [place.owner for place, value in session.store.items()
-            if not session.is_born(place.owner) and not _is_unchanged(session, place, value)]
+            if not session.is_born(place.owner) and not is_unchanged(session, place, value)]
 
 
 def commits(session: Session, recorder: Recorder) -> list[tuple[Recipe, Recipe]]:
     """Where, and what, a call that ended now would write to the heap that the caller sees."""
     plan: list[tuple[Recipe, Recipe]] = []
     for place, value in list(session.store.items()):
-        if session.is_born(place.owner) or _is_unchanged(session, place, value):
+        if session.is_born(place.owner) or is_unchanged(session, place, value):
             continue
         plan.append((_located(session, place), _content(recorder, place, value)))
     return plan
@@ -196,7 +200,8 @@ def _content(recorder: Recorder, place: Place, value: Any) -> Recipe:
     return recorder.add(value)
 
 
-def _is_unchanged(session: Session, place: Place, value: Any) -> bool:
+def is_unchanged(session: Session, place: Place, value: Any) -> bool:
+    """Whether what is to be written is what the call found there."""
     if isinstance(place, Tail):
         return isinstance(value, list) and not value
     read = session.reads.get(place)

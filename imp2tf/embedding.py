@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from imp2tf import calls
 from imp2tf.effects import commits
+from imp2tf.errors import Fallback, user_location
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.foreign import lowered
 from imp2tf.plan import Build, Recorder
@@ -32,6 +33,10 @@ def call_in_graph(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
             _commit(session)
     except ProgramRaise as raised:
         error = raised.error
+    except Fallback as fallback:
+        if fallback.error.location is None:
+            fallback.error.location = user_location(fallback.__traceback__)
+        raise
     else:
         return result
     raise error

@@ -8,12 +8,14 @@ error itself under ``fullgraph=True``.
 from __future__ import annotations
 
 import dataclasses
+import re
 import types
+from collections.abc import Sequence
 from typing import NoReturn
 
 __all__ = [
-    "Contents", "ConversionError", "DivergenceError", "Fallback", "ForeignCall", "GraphRefused", "Location", "LostValue",
-    "NeedsValue", "NoFixpoint", "NoSource", "NotVerified", "RaisesUnderTry", "RecompileLimit", "Recompiled", "SeveralKinds",
+    "GENERATED_BLOCK", "Contents", "ConversionError", "DivergenceError", "Fallback", "ForeignCall", "GraphRefused", "Location", "LostValue",
+    "NeedsValue", "NoFixpoint", "NoSource", "NotServable", "NotVerified", "RaisesUnderTry", "RecompileLimit", "Recompiled", "SeveralKinds",
     "TraceFailed", "UnexpectedResult", "UnsupportedSyntax", "VariableCreated", "XlaRefused", "fall_back", "is_library_file", "is_own_file",
     "user_location",
 ]
@@ -89,7 +91,7 @@ class LostValue(ConversionError):
     """An object made anew in a branch or loop is used after it."""
 
     code = "I2T106"
-    hint = "make the object before the branch or loop, or use it only inside"
+    hint = "make the object before the branch or loop, or use it only inside; if its class has __slots__, leave them out"
 
 
 class NoSource(ConversionError):
@@ -178,6 +180,21 @@ class DivergenceError(ConversionError):
     hint = "please report this with the program: the eager result is the right one"
 
 
+class NotServable(ConversionError):
+    """What `imp2tf.save` is given needs Python when it is served."""
+
+    code = "I2T301"
+    hint = "leave what needs Python out of the functions that are saved"
+
+    def __init__(self, name: str, reasons: Sequence[ConversionError]) -> None:
+        super().__init__(f"{name} cannot be served without Python", location=reasons[0].location if reasons else None)
+        self.reasons = list(reasons)
+
+    def __str__(self) -> str:
+        lines = [f"  {one.code}: {one.reason}{f' [{one.location}]' if one.location else ''}" for one in self.reasons]
+        return "\n".join([f"{self.code}: {self.reason}; nothing was written", *lines, f"  (hint: {self.hint})"])
+
+
 class Fallback(BaseException):
     """Carries a ConversionError from the place that met it to the dispatcher."""
 
@@ -192,6 +209,7 @@ def fall_back(kind: type[ConversionError], reason: str, cause: BaseException | N
     raise Fallback(kind(reason, location=location)) from cause
 
 
+GENERATED_BLOCK = re.compile(r"_(then|else|body|rest|try|except|finally|with|test|target|comp|lambda)_\d+$")
 _OWN_FOLDER = __file__.rpartition("/")[0] + "/"
 _CONVERTERS_FOLDER = _OWN_FOLDER.removesuffix("imp2tf/") + "converters/"
 _LIBRARY_PARTS = ("/site-packages/", "/lib/python3")
@@ -209,10 +227,11 @@ def is_library_file(filename: str) -> bool:
 
 def user_location(tb: types.TracebackType | None) -> Location | None:
     """The innermost line of the user's program in a traceback."""
-    found = None
+    found: Location | None = None
     while tb is not None:
         code = tb.tb_frame.f_code
         if not is_library_file(code.co_filename):
-            found = Location(code.co_filename, tb.tb_lineno, code.co_name)
+            inside = found is not None and found.filename == code.co_filename and GENERATED_BLOCK.match(code.co_name)
+            found = Location(code.co_filename, tb.tb_lineno, found.function if found and inside else code.co_name)
         tb = tb.tb_next
     return found

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import ast
 import linecache
-import re
 import sys
 import traceback
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
-from imp2tf.errors import ConversionError, GraphRefused, Location, is_library_file, is_own_file
+from imp2tf.errors import GENERATED_BLOCK, ConversionError, GraphRefused, Location, is_library_file, is_own_file
 from imp2tf.session import Session, active
 
 __all__ = ["TRACE_BOUNDARIES", "ProgramRaise", "StopRun", "frames_of_op", "in_context", "innermost", "located", "raise_from_user_code",
@@ -59,7 +58,6 @@ class StopRun(Exception):
 
 TRACE_BOUNDARIES: set[tuple[str, str]] = set()  # file and name of functions that start a trace; their callers are no part of it
 INSIDE_OUT: dict[tuple[str, str], int] = {}  # 1 for functions that leave a generator for its consumer, -1 for those that run one
-GENERATED_BLOCK = re.compile(r"_(then|else|body|rest|try|except|finally|with|test|target|comp|lambda)_\d+$")
 
 
 def user_frames() -> list[Frame]:

@@ -10,7 +10,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.region import State, cond
+from imp2tf.region import cond
+from imp2tf.states import State
 from imp2tf.values import PyNumber
 
 __all__ = ["BREAK", "CONTINUE", "NONE", "RAISE", "RETURN", "cleared", "end_of_loop", "exit_code", "none_under_way", "run_rest"]

@@ -17,7 +17,7 @@ from imp2tf.effects import host_value, site_of
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.results import ANYTHING, Array, Kept, Kind, Object, join_kinds, kind_of
 from imp2tf.session import current
-from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, is_runtime
+from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, is_runtime, numpy_value
 
 __all__ = ["RunArray", "computed", "example_of", "forced", "kept_class", "tensor_of"]
 
@@ -54,6 +54,8 @@ def forced(value: Deferred) -> Any:
 
 def tensor_of(value: Deferred) -> Any:
     """The value as TensorFlow takes it: a tensor, or a run-time number."""
+    if value.function is numpy_value and value.args[0].dtype.is_numpy_compatible and value.args[0].dtype != tf.string:
+        return tf.stop_gradient(value.args[0])
     found = _foretold(value)
     if not isinstance(found, Object):
         return forced(value)

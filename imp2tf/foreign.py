@@ -10,22 +10,33 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from imp2tf.alternatives import over
 from imp2tf.arithmetic import as_tensor, holds_runtime, run_operation
 from imp2tf.arrays import TracedArray
-from imp2tf.containers import DictView
+from imp2tf.dict_views import DictView
 from imp2tf.errors import Contents, ForeignCall, NeedsValue, NoSource, fall_back
 from imp2tf.exceptions import innermost, user_frames
 from imp2tf.forcing import RunArray, computed, forced, kept_class, tensor_of
 from imp2tf.growable import growable_length
 from imp2tf.heap import contents, is_container, is_user_function
 from imp2tf.opaque import call_library, call_method_of_kept
-from imp2tf.purity import has_plain_new, is_impure_tensorflow, is_numpy_function, is_pure, is_tensorflow
+from imp2tf.purity import (
+    MUTATING_ARRAY_METHODS,
+    MUTATING_CONTAINER_METHODS,
+    has_plain_new,
+    is_impure_tensorflow,
+    is_numpy_function,
+    is_pure,
+    is_tensorflow,
+    writes_into_argument,
+)
 from imp2tf.region import leave_to_python_if, stop_if
+from imp2tf.results import Kept
 from imp2tf.session import current
 from imp2tf.specs import Dense, Number
-from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, Union
+from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, StandIn, Union, numpy_value
 
-__all__ = ["call_deferred", "call_foreign", "construct", "lowered", "materialized", "method_of_deferred", "numpy_value",
+__all__ = ["call_deferred", "call_foreign", "construct", "lowered", "materialized", "may_change", "method_of_deferred", "numpy_value",
            "register_host_method"]
 
 Callback = Callable[[Any], Any]
@@ -52,13 +63,10 @@ def _host_method(function: Any) -> HostMethod | None:
     return next((method for owns, names, method in _host_methods if name in names and owns(owner)), None)
 
 
-def numpy_value(tensor: Any) -> Any:
-    """``tensor.numpy()``, once the run has given the tensor."""
-    return tensor.numpy()
-
-
 def call_foreign(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], callback: Callback) -> Any:
     """Call library code; a call whose effects cannot be put in the graph falls back."""
+    if writes_into_argument(function, args, kwargs):
+        fall_back(ForeignCall, f"{_name(function)} writes into an array that it is given")
     if is_numpy_function(function) and any(holds_runtime(materialized(value)) for value in (*args, *kwargs.values())):
         return computed(function, [materialized(value) for value in args], {name: materialized(value) for name, value in kwargs.items()})
     if _is_base_init(function):
@@ -93,6 +101,7 @@ def _name(function: Any) -> str:
 def _call_pure(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], callback: Callback) -> Any:
     if any(map(_is_outer_object, (*args, *kwargs.values()))):
         fall_back(ForeignCall, f"{_name(function)} is given an object whose attributes it may read")
+    _refuse_outer_iterators(function, args, kwargs)
     plain_args = [callback(materialized(value)) for value in args]
     plain_kwargs = {name: callback(materialized(value)) for name, value in kwargs.items()}
     for value in (*plain_args, *plain_kwargs.values()):
@@ -108,6 +117,12 @@ def _is_outer_object(value: Any) -> bool:
     if current().is_born(value) or is_container(value) or isinstance(value, (type, types.ModuleType, types.FunctionType, types.MethodType)):
         return False
     return type(getattr(value, "__dict__", None)) is dict and type(value).__module__.partition(".")[0] not in LIBRARIES
+
+
+def _refuse_outer_iterators(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    for value in (*args, *kwargs.values()):
+        if hasattr(type(value), "__next__") and not current().is_born(value) and not isinstance(value, StandIn):
+            fall_back(ForeignCall, f"{_name(function)} is given an iterator that it may advance")
 
 
 def _gives_text(function: Any) -> bool:
@@ -167,6 +182,7 @@ def lowered(value: Any, inside: bool = False) -> Any:
     if isinstance(value, PyNumber):
         return as_tensor(value) if inside else value
     if isinstance(value, Union):
+        return _one_tensor(value)
         fall_back(NeedsValue, f"TensorFlow is given {value!r}")
     if isinstance(value, Deferred):
         found = tensor_of(value)
@@ -185,6 +201,19 @@ def lowered(value: Any, inside: bool = False) -> Any:
     if isinstance(value, TracedArray):
         return value.functional() if current().embedded else fall_back(ForeignCall, "TensorFlow is given a TensorArray")
     return value
+
+
+def _one_tensor(union: Union) -> tf.Tensor:
+    """Tensors, variables and floats of one dtype as the tensor that TensorFlow makes of any of them."""
+    values = [one for one in union.alternatives if not (type(one) is float or (isinstance(one, PyNumber) and one.kind == "float"))]
+    dtypes = {tf.as_dtype(one.dtype) for one in values if isinstance(one, tf.__internal__.types.Tensor)}
+    if len(dtypes) != 1 or not all(isinstance(one, tf.__internal__.types.Tensor) for one in values):
+        fall_back(NeedsValue, f"TensorFlow is given {union!r}")
+    dtype = dtypes.pop()
+    if len(values) < len(union.alternatives) and not dtype.is_floating:
+        fall_back(NeedsValue, f"TensorFlow is given {union!r}")
+    found = over(union, lambda one: tf.cast(one.tensor, dtype) if isinstance(one, PyNumber) else tf.convert_to_tensor(one, dtype))
+    return found if isinstance(found, tf.Tensor) else fall_back(NeedsValue, f"TensorFlow is given {union!r}")
 
 
 def _lowered_container(value: Any, inside: bool) -> Any:
@@ -291,7 +320,7 @@ def _stop_if_refused_empty(function: Any, grown: StackedList, args: list[Any], k
     with tf.init_scope():
         try:
             function([], *args, **kwargs)
-        except (ValueError, TypeError, tf.errors.OpError) as error:
+        except (ValueError, TypeError, IndexError, tf.errors.OpError) as error:
             refusal: Exception | None = error
         else:
             refusal = None
@@ -349,6 +378,8 @@ def construct(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any], callback
     if is_tensorflow(cls):
         return _call_tensorflow(cls, args, kwargs, callback)
     if is_pure(cls) or dataclasses.is_dataclass(cls) or _is_plain_class(cls):
+        if not _keeps_values(cls):
+            _refuse_outer_iterators(cls, args, kwargs)
         made = cls(*args, **kwargs) if _keeps_values(cls) else run_operation(cls, *map(materialized, args), **kwargs)
         adopted(made)
         if dataclasses.is_dataclass(cls):
@@ -374,7 +405,7 @@ def method_of_deferred(value: Deferred, name: str) -> Any:
     if known is not None and not issubclass(known, (np.ndarray, np.generic)):
         method = callable(getattr(known, name, None))
         return Deferred(getattr, (value, name)) if method else forced(Deferred(getattr, (value, name)))
-    if name in ("fill", "itemset", "partition", "put", "resize", "setfield", "setflags", "sort", "tofile", "byteswap", "append"):
+    if name in MUTATING_ARRAY_METHODS or name in MUTATING_CONTAINER_METHODS:
         fall_back(NeedsValue, f".{name}() of a value that is known after the run")
     return Deferred(getattr, (value, name))
 
@@ -384,6 +415,8 @@ def call_deferred(function: Deferred, args: tuple[Any, ...], kwargs: dict[str, A
     if function.function is not getattr:
         fall_back(NeedsValue, "a function that is known after the run is called")
     owner, name = function.args
+    if kwargs.get("out") is not None:
+        fall_back(ForeignCall, f".{name}() writes into an array that it is given")
     if name == "numpy" and isinstance(owner, tf.Tensor):
         return Deferred(numpy_value, (owner,))
     known = kept_class(owner)
@@ -398,11 +431,31 @@ READING: dict[type, tuple[str, ...]] = {
 }
 
 
+def _is_immutable(cls: type | None) -> bool:
+    return cls is not None and issubclass(cls, (str, bytes, int, float, complex, tuple, frozenset, range, np.generic))
+
+
 def _is_pure_method_of(cls: type, name: str) -> bool:
     """Whether a method changes nothing: one of an immutable object, or one that only reads."""
     if issubclass(cls, (np.ndarray, str, bytes, int, float, complex, tuple, frozenset, range, np.generic)):
         return cls.__module__ in ("builtins", "numpy")
     return name in READING.get(cls, ())
+
+
+NEW_LISTS = ("rsplit", "split", "splitlines", "tolist")
+
+
+def may_change(value: Deferred) -> bool:
+    """Whether what a deferred call gives may be an object that changes in place: an array or a container, not text or a number."""
+    if value.function is numpy_value:
+        return value.args[0].shape.rank != 0
+    if isinstance(value.function, Kept):
+        return not _is_immutable(value.function.kind.cls)
+    if value.function is _call_method and value.args[1] in NEW_LISTS:
+        return True
+    if isinstance(value.function, type) and issubclass(value.function, (str, int, float, bool)):
+        return False
+    return is_numpy_function(value.function) or any(may_change(arg) for arg in value.args if isinstance(arg, Deferred))
 
 
 def _call_method(owner: Any, name: str, *args: Any, **kwargs: Any) -> Any:
@@ -415,7 +468,10 @@ def keras_calls(function: Any, callback: Callback) -> Iterator[None]:
     """While a Keras layer is called, the ``call`` methods of the user's layers inside it are converted ones."""
     owner = getattr(function, "__self__", function)
     flatten = getattr(owner, "_flatten_layers", None)
-    layers = [layer for layer in flatten() if is_user_function(type(layer).call)] if callable(flatten) and hasattr(owner, "built") else []
+    if current().interposed or not callable(flatten) or not hasattr(owner, "built"):
+        yield
+        return
+    layers = [layer for layer in flatten() if is_user_function(type(layer).call)]
     for layer in layers:
         layer.__dict__["call"] = callback(types.MethodType(type(layer).call, layer))
     try:

@@ -16,8 +16,8 @@ from imp2tf.exits import CONTINUE, clear, exit_code, none_under_way
 from imp2tf.heap import is_user_function
 from imp2tf.iteration import GeneratorValue
 from imp2tf.loops import finish_loop, visit_item
-from imp2tf.region import Box, State
 from imp2tf.session import current
+from imp2tf.states import Box, State
 from imp2tf.values import GeneratorCall, PyNumber, StandIn
 
 __all__ = ["Consumer", "Pushed", "PushedEnumerate", "PushedMap", "as_pushed", "push", "push_for"]

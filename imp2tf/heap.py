@@ -5,6 +5,7 @@ guard watches. Objects are handed on by reference; their attributes and elements
 """
 from __future__ import annotations
 
+import builtins
 import collections
 import enum
 import types
@@ -16,20 +17,27 @@ import tensorflow as tf
 
 from imp2tf.errors import ForeignCall, fall_back, is_library_file
 from imp2tf.places import Attribute, Cell, Contents, Global, Place, Tail
+from imp2tf.results import Live, Object
 from imp2tf.session import NOT_STORED, Session, current
 from imp2tf.sources import AllDistinct, Argument, Both, Item, Keys, Length, Member, Pinned, Source
 from imp2tf.tf_compat import EagerTensor, capture_at_call_time
-from imp2tf.values import NUMBER_DTYPES, UNBOUND, PyNumber
+from imp2tf.values import NUMBER_DTYPES, UNBOUND, Deferred, PyNumber, numpy_value
 
 __all__ = [
     "INT_RANGE", "Fetch", "contents", "guard_distinct", "has_written_fields", "is_container", "is_drop_in", "is_same_input", "is_unread",
-    "is_user_function", "length", "lift", "old_value", "read", "set_contents", "view",
+    "is_user_function", "known_by_identity", "length", "lift", "old_value", "read", "set_contents", "view",
 ]
 
 LITERALS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range)
 INT_RANGE = 2**62  # run-time ints are int64; beyond this a Python int stays a constant
 BY_IDENTITY = (type, types.ModuleType, types.BuiltinFunctionType, tf.DType, np.ufunc, enum.Enum)
 CONTAINERS = (list, dict, set, collections.deque)
+_by_identity: list[type] = []
+
+
+def known_by_identity(cls: type) -> None:
+    """Objects of this class are the same ones at every call, and not told apart by what they hold."""
+    _by_identity.append(cls)
 
 
 def is_user_function(value: object) -> bool:
@@ -71,6 +79,8 @@ def _holds_code(place: Place, value: Any) -> bool:
     """
     if value is UNBOUND and isinstance(place, Attribute) and not isinstance(place.owner, type):
         return callable(getattr(type(place.owner), place.key, None))
+    if value is UNBOUND and isinstance(place, Global):
+        return hasattr(builtins, place.key)
     of_name = isinstance(place, (Global, Cell)) or isinstance(place.owner, type)
     return of_name and isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType, types.FunctionType, np.ufunc, property,
                                           staticmethod, classmethod))
@@ -132,13 +142,26 @@ def lift(session: Session, value: Any, source: Source) -> Any:
     return _reference(session, value, source)
 
 
-def _array(session: Session, value: np.ndarray, source: Source) -> np.ndarray:
-    """An array, as a constant: library code that gets it gets the program's own."""
-    if id(value) in session.outside.touched:
+def _array(session: Session, value: np.ndarray, source: Source) -> Any:
+    """An array: a constant, an input if it varies, or left where it is if the function changes it.
+
+    Library code that gets it gets the program's own.
+    """
+    relaxations = session.relaxations
+    relaxed = type(value) is np.ndarray and value.dtype.kind in "biufc" and (source in relaxations.live or source in relaxations.arrays)
+    shape = relaxations.arrays.get(source, tf.TensorShape([None] * value.ndim))
+    if relaxed and shape.is_compatible_with(value.shape):
+        session.guard(source, "array_kind", tf.TensorSpec(shape, value.dtype))
+        if source in relaxations.live:
+            return Deferred(Live(session.run, Object(np.ndarray, value.dtype.name, value.ndim), source), ())
+    else:
+        session.guard(source, "array", value.copy())
+    if any(isinstance(one, np.ndarray) and np.may_share_memory(one, value) for one in session.outside.touched.values()):
         fall_back(ForeignCall, f"library code could have changed the array {source}")
-    session.guard(source, "array", value.copy())
     session.outside.read_owners[id(value)] = value
-    lifted = value.copy()
+    lifted: Any = value.copy()
+    if relaxed and shape.is_compatible_with(value.shape):
+        lifted = Deferred(numpy_value, (_input(session, source, tf.TensorSpec(shape, value.dtype), tf.constant),))
     session.origins[id(lifted)] = source
     session.kept.append(lifted)
     return lifted
@@ -154,19 +177,12 @@ def _tensor_input(session: Session, value: Any, source: Source) -> tf.Tensor:
 
 
 class Fetch:
-    """A graph input that is fetched anew at each call; `part` tells the inputs of one source apart."""
+    """A graph input that is fetched anew at each call; there is one for each source and part of it."""
 
-    def __init__(self, run: Any, source: Source, convert: Callable[[Any], Any], part: int = 0) -> None:
+    def __init__(self, run: Any, source: Source, convert: Callable[[Any], Any]) -> None:
         self.run = run
         self.source = source
         self.convert = convert
-        self.part = part
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Fetch) and other.part == self.part and other.source == self.source
-
-    def __hash__(self) -> int:
-        return hash((self.source, self.part))
 
     def at(self, args: Sequence[Any]) -> Any:
         """The tensor, given the arguments of the call."""
@@ -177,8 +193,11 @@ class Fetch:
 
 
 def _input(session: Session, source: Source, spec: tf.TypeSpec, convert: Callable[[Any], Any], part: int = 0) -> Any:
-    """An input of the graph."""
-    return capture_at_call_time(session.graph, Fetch(session.run, source, convert, part), spec)
+    """An input of the graph; `part` tells the inputs of one source apart."""
+    fetch = session.fetches.get((source, part))
+    if fetch is None:
+        fetch = session.fetches[source, part] = Fetch(session.run, source, convert)
+    return capture_at_call_time(session.graph, fetch, spec)
 
 
 def _composite_input(session: Session, value: Any, source: Source) -> Any:
@@ -240,7 +259,7 @@ def _reference(session: Session, value: Any, source: Source) -> Any:
         if known != source:
             session.guard(source, "same", known)
         return value
-    if isinstance(source, Pinned) or isinstance(value, (*BY_IDENTITY, tf.Variable, tf.Module)) or _is_library_object(value):
+    if isinstance(source, Pinned) or isinstance(value, (*BY_IDENTITY, *_by_identity, tf.Variable, tf.Module)) or _is_library_object(value):
         session.guard(source, "identity", value)
         session.sources[id(value)] = Pinned(value)
     elif isinstance(value, types.MethodType):

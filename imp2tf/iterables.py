@@ -15,7 +15,7 @@ from imp2tf.iteration import (
     drained,
 )
 from imp2tf.loops import run_for
-from imp2tf.region import NO_STATE, State
+from imp2tf.states import NO_STATE, State
 from imp2tf.user_iterators import user_cursor
 from imp2tf.values import GeneratorCall
 

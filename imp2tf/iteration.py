@@ -13,12 +13,15 @@ import tensorflow as tf
 
 from imp2tf.alternatives import over, raise_error, truth
 from imp2tf.arithmetic import compare, run_operation
-from imp2tf.containers import DictView, container_length, get_item
+from imp2tf.container_items import get_item
+from imp2tf.containers import container_length, listed
+from imp2tf.dict_views import DictView
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.heap import contents, is_container, view
 from imp2tf.places import Attribute
-from imp2tf.region import Box
+from imp2tf.region import stop_if
 from imp2tf.session import current
+from imp2tf.states import Box
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import SKIP, Deferred, GeneratorCall, Growable, PyNumber, StandIn, Union, is_runtime
 
@@ -54,24 +57,26 @@ class Cursor(StandIn):
         return iter(items) if items is not None else fall_back(NeedsValue, "library code iterates over items of run-time length")
 
 
-
 class StaticCursor(Cursor):
-    """Over items that are all known while tracing."""
+    """Over items that are all known while tracing. Beside items that only the run counts, its position is the run's as well."""
 
     def __init__(self, items: Iterable[Any]) -> None:
         self.items = list(items)
-        self.index = 0
+        self.index = Box(0)
+        self.boxes = (self.index,)
 
     def has_next(self) -> Truth:
-        return self.index < len(self.items)
+        return truth(compare("<", self.index.value, len(self.items)))
 
     def next(self) -> Any:
-        self.index += 1
-        return self.items[self.index - 1]
-
+        index = self.index.value
+        self.index.value = index + 1
+        return get_item(current().born(list(self.items)), index) if is_runtime(index) else self.items[index]
 
     def known_items(self) -> list[Any] | None:
-        items, self.index = self.items[self.index:], len(self.items)
+        if is_runtime(self.index.value):
+            return None
+        items, self.index.value = self.items[self.index.value:], len(self.items)
         return items
 
 
@@ -173,6 +178,39 @@ class ListCursor(_Indexed):
     def known_items(self) -> list[Any] | None:
         known = isinstance(contents(self.container), list) and not is_runtime(self.index.value)
         return self._known_items() if known else None
+
+
+class DequeCursor(ListCursor):
+    """Over a deque of run-time length, which must keep its length meanwhile."""
+
+    def __init__(self, container: Any) -> None:
+        super().__init__(container)
+        self.count = container_length(container)
+
+    def has_next(self) -> Truth:
+        changed = truth(compare("!=", self.count, container_length(self.container)))
+        stop_if(tf.convert_to_tensor(changed), RuntimeError("deque mutated during iteration"))
+        return super().has_next()
+
+
+class ReversedCursor(_Indexed):
+    """Over a list of run-time length from its end; it ends where the index leaves the list."""
+
+    def __init__(self, container: Any) -> None:
+        super().__init__(container_length(container) - 1)
+        self.container = container
+
+    def has_next(self) -> Truth:
+        inside = tf.logical_and(truth(compare(">=", self.index.value, 0)), truth(compare("<", self.index.value, self.length())))
+        return tf.convert_to_tensor(inside)
+
+    def length(self) -> Any:
+        return container_length(self.container)
+
+    def next(self) -> Any:
+        index = self.index.value
+        self.index.value = index - 1
+        return get_item(self.container, index)
 
 
 class TensorCursor(_Indexed):
@@ -382,6 +420,8 @@ def cursor_of(value: Any) -> Cursor:
     if isinstance(value, Union):
         items = _drained_union(value)
         return StaticCursor(items) if items is not None else _no_cursor(value)
+    if listed(value) is not None:
+        return ListCursor(listed(value))
     if isinstance(value, (PyNumber, Deferred)):
         return _no_cursor(value)
     return _object_cursor(value)
@@ -397,7 +437,9 @@ def _container_cursor(value: Any) -> Cursor:
     if isinstance(value, list):
         return ListCursor(value)
     found = contents(value)
-    if isinstance(found, (Growable, Union)):
+    if isinstance(found, Growable):
+        return DequeCursor(value)
+    if isinstance(found, Union):
         return fall_back(NeedsValue, f"iteration over a {type(value).__name__} of run-time contents")
     return ContainerCursor(value, found)
 
@@ -444,7 +486,9 @@ def reversed_cursor(value: Any) -> Cursor:
         return cursor_of(tf.reverse(tf.convert_to_tensor(value), [0]))
     found = contents(value) if is_container(value) else value
     if isinstance(found, Growable):
-        fall_back(NeedsValue, "reversed() of a list of run-time length")
+        return ReversedCursor(value)
+    if listed(value) is not None:
+        return ReversedCursor(listed(value))
     if isinstance(found, RunRange):
         fall_back(NeedsValue, "reversed() of a range with a run-time bound")
     return StaticCursor(run_operation(reversed, list(found) if isinstance(found, dict) else found))

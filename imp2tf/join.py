@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from imp2tf.growable import GrowableList
 from imp2tf.session import current
-from imp2tf.snapshots import Snapshot, freeze, is_record
+from imp2tf.snapshots import Alias, Snapshot, freeze, is_record
 from imp2tf.specs import (
     BOTTOM,
     Composite,
@@ -27,6 +27,7 @@ from imp2tf.specs import (
     Number,
     OneOf,
     Record,
+    SameAs,
     Spec,
     same_constant,
 )
@@ -57,7 +58,9 @@ def describe(value: Any) -> Spec:
     if isinstance(value, Union):
         return _one_of([settled(Constant(one)) for one in value.alternatives])
     if isinstance(value, Growable):
-        return GrowableList(value.element)
+        return GrowableList(value.element, shifted=value.shifted)
+    if isinstance(value, Alias):
+        return SameAs(value.path)
     if isinstance(value, Deferred):
         parts = [settled(Constant(part)) for part in (*value.args, *value.kwargs.values())]
         return DeferredSpec(value.function, tuple(value.kwargs), parts)
@@ -78,11 +81,18 @@ OneOf.family_of = staticmethod(family_of)
 
 
 def _describe_snapshot(snapshot: Snapshot) -> Spec:
+    spec = _describe_object(snapshot)
+    if id(snapshot.value) in current().sealed and not isinstance(spec, (Constant, OneOf)):
+        spec.sealed = True
+    return spec
+
+
+def _describe_object(snapshot: Snapshot) -> Spec:
     elements, value = snapshot.elements, snapshot.value
     if elements is None:
         return Constant(snapshot)
     if isinstance(elements, Growable):
-        return GrowableList(elements.element)
+        return GrowableList(elements.element, value, elements.shifted)
     if isinstance(elements, Union):
         return _one_of([_describe_snapshot(Snapshot(value, one, inner=True)) for one in elements.alternatives])
     if isinstance(elements, list):
@@ -103,7 +113,7 @@ def settled(spec: Spec) -> Spec:
     value = spec.value
     if isinstance(value, Snapshot):
         return describe(value) if value.inner else spec
-    if isinstance(value, (tf.Tensor, PyNumber, Union, Growable, Deferred, tuple, tf.__internal__.CompositeTensor)):
+    if isinstance(value, (tf.Tensor, PyNumber, Union, Growable, Deferred, Alias, tuple, tf.__internal__.CompositeTensor)):
         return describe(value)
     return spec
 
@@ -117,13 +127,21 @@ def without_stale(spec: Spec) -> Spec:
     if isinstance(spec, OneOf):
         kept = [part for part in map(without_stale, spec.parts) if not is_bottom(part)]
         return _one_of(kept) if kept else BOTTOM
+    if isinstance(spec, SameAs):
+        return BOTTOM if current().is_born(getattr(spec.path[0], "owner", None)) else spec
     if isinstance(spec, GrowableList):
-        return GrowableList(without_stale(spec.element))
+        return spec.with_element(without_stale(spec.element))
     parts = getattr(spec, "parts", None)
     return spec if parts is None else _with_parts(spec, [without_stale(part) for part in parts])
 
 
-def _with_parts(spec: Any, parts: list[Spec]) -> Spec:
+def _with_parts(spec: Any, parts: list[Spec], sealed: bool = False) -> Spec:
+    made = _made_of(spec, parts)
+    made.sealed = spec.sealed or sealed
+    return made
+
+
+def _made_of(spec: Any, parts: list[Spec]) -> Spec:
     if isinstance(spec, Items):
         return Items(spec.like, parts)
     if isinstance(spec, Mapping):
@@ -202,18 +220,26 @@ def _join_composites(a: Composite, b: Composite) -> Spec:
 
 
 def _join_parts(a: Any, b: Any) -> Spec | None:
-    if isinstance(a, (Items, GrowableList)) and isinstance(b, (Items, GrowableList)) and a.family() == ("list",):
+    if isinstance(a, (Items, GrowableList)) and isinstance(b, (Items, GrowableList)) and not _is_tuple(a):
         return _join_lists(a, b)
     if type(a) is not type(b) or isinstance(a, OneOf) or not hasattr(a, "parts") or len(a.parts) != len(b.parts):
         return None
-    return _with_parts(a, [join(x, y) for x, y in zip(a.parts, b.parts, strict=True)])
+    return _with_parts(a, [join(x, y) for x, y in zip(a.parts, b.parts, strict=True)], b.sealed)
+
+
+def _is_tuple(spec: Items | GrowableList) -> bool:
+    return isinstance(spec, Items) and isinstance(spec.like, tuple)
 
 
 def _join_lists(a: Items | GrowableList, b: Items | GrowableList) -> Spec:
     if isinstance(a, Items) and isinstance(b, Items) and len(a.parts) == len(b.parts):
-        return Items(a.like, [join(x, y) for x, y in zip(a.parts, b.parts, strict=True)])
+        return _with_parts(a, [join(x, y) for x, y in zip(a.parts, b.parts, strict=True)], b.sealed)
     elements = [part for side in (a, b) for part in (side.parts if isinstance(side, Items) else [side.element])]
-    return GrowableList(join_all([_general(element) for element in elements]))
+    grown = a if isinstance(a, GrowableList) else b if isinstance(b, GrowableList) else GrowableList(BOTTOM, a.like)
+    shifted = isinstance(b, GrowableList) and b.shifted
+    made = grown.with_element(join_all([_general(element) for element in elements]), shifted)
+    made.sealed = a.sealed or b.sealed
+    return made
 
 
 def _unite(a: Spec, b: Spec) -> Spec:

@@ -1,39 +1,45 @@
 """Which way a run goes at the branches and loops of its graph: bool tensors that leave the graph beside its results.
 
 They say which inputs the results of a run depend on, so that gradients can be None where eager's are (`imp2tf.taped`).
-What happens within the turns of a loop is not told.
+There are two for each junction: whether the run took the first branch, or entered the loop, and whether it took the other
+way. Of a junction within a loop they tell which ways some turn took.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.connectivity import CALLS, Connections, Junction, is_differentiable
+from imp2tf.connectivity import BOTH, CALLS, LOOPS, Connections, Junction, Ways, is_differentiable
 from imp2tf.session import Session
 from imp2tf.tf_compat import FuncGraph, function_graph
 
-__all__ = ["BranchFlags", "junctions_of", "note_junction", "results_vary"]
+__all__ = ["BranchFlags", "Junctions", "decided", "junctions_of", "note_junction", "results_vary", "ways_told",
+           "where_loops_turn"]
 
 
 class Junctions:
-    """The junctions of a graph and of the branches in it, and whether the run takes the first branch or enters the loop."""
+    """The junctions of a graph and of the regions in it, and the ways that a run takes there."""
 
     def __init__(self, keys: Iterable[Junction] = (), flags: Iterable[tf.Tensor] = ()) -> None:
         self.keys = list(keys)
+        self.loops: set[Junction] = set()
         self._flags = list(flags)
 
     def copy(self) -> Junctions:
         """The junctions so far."""
-        return Junctions(self.keys, self._flags)
+        made = Junctions(self.keys, self._flags)
+        made.loops |= self.loops
+        return made
 
     def add(self, keys: Sequence[Junction], flags: tf.Tensor) -> None:
-        """Add junctions, with a bool tensor of as many elements."""
+        """Add junctions, with a bool tensor of twice as many elements."""
         self.keys.extend(keys)
         self._flags.append(flags)
 
     def vector(self) -> tf.Tensor:
-        """One bool for each key, in the graph that is being built."""
+        """Two bools for each key, in the graph that is being built."""
         return tf.concat([tf.zeros([0], tf.bool), *(tf.reshape(one, [-1]) for one in self._flags)], 0)
 
 
@@ -47,7 +53,7 @@ class BranchFlags:
 
     def told_by(self, taken: FuncGraph) -> list[tf.Tensor]:
         """What one branch returns: False for the junctions of the others, nothing if there are none."""
-        parts = [one.vector() if branch is taken else tf.zeros([len(one.keys)], tf.bool)
+        parts = [one.vector() if branch is taken else tf.zeros([2 * len(one.keys)], tf.bool)
                  for branch, one in zip(self._branches, self._junctions)]
         return [tf.concat(parts, 0)] if self.keys else []
 
@@ -64,21 +70,83 @@ def note_junction(session: Session, graph: FuncGraph, op: tf.Operation, way: tf.
     if not any(map(is_differentiable, op.outputs)):
         return
     found = junctions_of(session, graph)
-    found.add([_key(graph, op)], way)
+    key, kind = _key(graph, op)
+    if kind in LOOPS:
+        found.loops.add(key)
+    found.add([key], tf.stack([tf.reshape(way, []), tf.reshape(tf.logical_not(way), [])]))
     for flags in told:
         found.add(inner, flags)
 
 
-def _key(graph: FuncGraph, op: tf.Operation) -> Junction:
-    """The key of an If or While, also where TensorFlow wrapped it in a function."""
+def _key(graph: FuncGraph, op: tf.Operation) -> tuple[Junction, str]:
+    """The key of an If or While, also where TensorFlow wrapped it in a function, and its type."""
     inner = function_graph(graph, op.get_attr("f").name) if op.type.endswith("PartitionedCall") else None
     if inner is None:
-        return id(graph), op.name
+        return (id(graph), op.name), op.type
     wrapped = next(one for one in reversed(inner.get_operations()) if one.type in CALLS)
-    return id(inner), wrapped.name
+    return (id(inner), wrapped.name), wrapped.type
 
 
 def results_vary(graph: FuncGraph, results: Sequence[tf.Tensor]) -> bool:
     """Whether it depends on the way of the run which of the graph's inputs its results depend on."""
     sources = [op.outputs[0] for op in graph.get_operations() if op.type == "Placeholder" and is_differentiable(op.outputs[0])]
     return Connections().reached(graph, sources, results) != Connections(certain=True).reached(graph, sources, results)
+
+
+def ways_told(keys: Sequence[Junction], flags: Sequence[bool]) -> dict[Junction, Ways]:
+    """The ways of a run, from what its graph returned."""
+    return {key: (flags[2 * place], flags[2 * place + 1]) for place, key in enumerate(keys)}
+
+
+# ------------------------------------------------------------------------------------------------ decisions in the graph
+MAX_SEARCH = 300
+WAYS: tuple[Ways, ...] = ((True, False), (False, True), BOTH)
+
+
+class _TooMany(Exception):
+    """There are too many junctions to tell their ways apart."""
+
+
+def decided(reached: Callable[[Connections], int], size: int, junctions: Sequence[Junctions]) -> int | tf.Tensor:
+    """A mask of `size` bits that depends on the way of the run so far: an int, or a bool vector of the graph that is being built."""
+    keys = [key for one in junctions for key in one.keys]
+    flags: list[tf.Tensor] = []
+    searched = 0
+
+    def bounds(known: dict[Junction, Ways]) -> tuple[int, int]:
+        nonlocal searched
+        searched += 1
+        if searched > MAX_SEARCH:
+            raise _TooMany
+        return reached(Connections(known)), reached(Connections(known, certain=True))
+
+    def decide(known: dict[Junction, Ways], found: tuple[int, int]) -> Any:
+        if found[0] == found[1]:
+            return found[0]
+        for place, key in enumerate(keys):
+            if key not in known:
+                sides = [{**known, key: way} for way in WAYS]
+                narrowed = [bounds(side) for side in sides]
+                if any(one != found for one in narrowed):
+                    first, second, both = (decide(side, one) for side, one in zip(sides, narrowed))
+                    if not flags:
+                        flags.append(tf.concat([one.vector() for one in junctions], 0))
+                    return _chosen(flags[0][2 * place], flags[0][2 * place + 1], [first, second, both], size)
+        return found[0]
+
+    found = bounds({})
+    try:
+        return decide({}, found)
+    except _TooMany:
+        return found[0]
+
+
+def where_loops_turn(reached: Callable[[Connections], int], junctions: Sequence[Junctions]) -> int:
+    """The mask of what is connected on every way of a run that enters all its loops."""
+    known = {key: (True, False) for one in junctions for key in one.loops}
+    return reached(Connections(known, certain=True))
+
+
+def _chosen(is_first: tf.Tensor, is_second: tf.Tensor, masks: Sequence[Any], size: int) -> tf.Tensor:
+    first, second, both = (tf.constant([bool(one >> bit & 1) for bit in range(size)]) if isinstance(one, int) else one for one in masks)
+    return tf.where(tf.logical_and(is_first, is_second), both, tf.where(is_first, first, second))

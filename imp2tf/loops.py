@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -11,12 +12,17 @@ from imp2tf.alternatives import over, truth
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.exits import CONTINUE, NONE, clear, end_of_loop, exit_code, none_under_way
 from imp2tf.iteration import Cursor, StaticCursor
-from imp2tf.region import State, cond, loop, select
+from imp2tf.looping import loop
+from imp2tf.region import cond, select
+from imp2tf.session import active
+from imp2tf.states import State
 from imp2tf.values import SKIP, PyNumber, Union
 
 __all__ = ["LoopParts", "finish_loop", "run_for", "run_loop", "visit_item"]
 
 MAX_PYTHON_TURNS = 20000
+MAX_OPERATIONS_IN_BRANCH = 4000  # of a loop that perhaps no run enters
+MAX_SECONDS_IN_BRANCH = 15.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,8 +76,29 @@ def _as_number(holds: Any) -> Any:
     return holds if isinstance(holds, bool) else PyNumber("bool", holds)
 
 
+class _Budget:
+    """How much of a loop is unrolled in a branch: its Python may be endless for the values that never come there."""
+
+    def __init__(self) -> None:
+        self.graph = tf.compat.v1.get_default_graph()
+        self.operations = len(self.graph.get_operations())
+        self.started = time.monotonic()
+
+    def check(self, turn: int) -> None:
+        """Falls back when the budget is used up; to count is not for free."""
+        if turn % 64 != 63:
+            return
+        if time.monotonic() - self.started > MAX_SECONDS_IN_BRANCH or (
+                len(self.graph.get_operations()) - self.operations > MAX_OPERATIONS_IN_BRANCH):
+            fall_back(NeedsValue, f"a loop that Python decides goes on for more than {turn} turns in a branch that may never be taken")
+
+
 def _turns(parts: LoopParts) -> None:
-    for _ in range(MAX_PYTHON_TURNS):
+    session = active()
+    budget = _Budget() if session is not None and session.regions else None
+    for turn in range(MAX_PYTHON_TURNS):
+        if budget is not None:
+            budget.check(turn)
         go = _goes_on(parts)
         if not isinstance(go, bool):
             break

@@ -11,21 +11,21 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import tensorflow as tf
 
-from imp2tf.effects import has_pending_writes, host_value, pending_owners, site_of
+from imp2tf.effects import has_pending_writes, host_call, host_value, pending_owners, site_of
 from imp2tf.errors import ForeignCall, UnexpectedResult, fall_back
 from imp2tf.exceptions import innermost, user_frames
 from imp2tf.heap import contents, is_container
 from imp2tf.purity import module_of
 from imp2tf.reach import reach_of
-from imp2tf.results import ANYTHING, Kind, Profile, Site, watched_arguments
+from imp2tf.results import ANYTHING, Kept, Kind, Live, Profile, Site, watched_arguments
 from imp2tf.session import Session, current
 from imp2tf.tf_compat import tape_may_record
-from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Union
+from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Union, numpy_value
 
 __all__ = ["call_disabled", "call_library", "call_method_of_kept", "name_of"]
 
@@ -168,6 +168,8 @@ def _concrete(session: Session, values: Sequence[Any]) -> list[Any]:
     for value in values:
         if isinstance(value, Union):
             found.extend(_concrete(session, value.alternatives))
+        elif isinstance(value, Deferred) and isinstance(value.function, Live):
+            found.append(value.function())
         elif isinstance(value, Deferred):
             found.extend(_concrete(session, (*value.args, *value.kwargs.values())))
         elif is_container(value) and session.is_born(value):
@@ -215,6 +217,32 @@ def _note_reached(session: Session, reason: str, reached: dict[int, Any]) -> Non
     session.outside.touched.update(reached)
 
 
+# ------------------------------------------------------------------------------------------------ arrays of the program
+def change_array(function: Callable[..., Any], owner: Any, *args: Any) -> None:
+    """Let the run call `function`, which changes an array of the program in place."""
+    session = current()
+    if isinstance(owner, np.ndarray) or (isinstance(owner, Deferred) and not isinstance(owner.function, Kept)):
+        leave_in_place(session, owner)
+    kind = owner.function.kind if isinstance(owner, Deferred) else None
+    if kind is None or kind.cls is not np.ndarray or session.embedded:
+        fall_back(ForeignCall, f"an element of a {type(owner).__name__} is assigned")
+    if not isinstance(owner.function, Live) or session.trying:
+        fall_back(ForeignCall, "an array that library code returned is changed")
+    array = owner.function()
+    if any(isinstance(one, np.ndarray) and np.may_share_memory(one, array) for one in session.outside.read_owners.values()):
+        fall_back(ForeignCall, "an array is changed that is part of another")
+    session.outside.touched[id(array)] = array
+    host_call(function, owner, *args)
+
+
+def leave_in_place(session: Session, array: Any) -> NoReturn:
+    """Trace again, with an array of the program left where it is: what is done with it is done by the run, in order."""
+    source = session.origins.get(id(array))
+    if source is not None and not session.embedded:
+        session.relaxations.live.add(source)
+    fall_back(ForeignCall, "an array is changed in place")
+
+
 # ------------------------------------------------------------------------------------------------ the call
 def _call(session: Session, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], kind: Kind) -> Any:
     subject = _known_by(session, function)
@@ -233,7 +261,12 @@ def _made(session: Session, call: Callable[..., Any], name: str, args: tuple[Any
     if session.counts["library_calls"] > MOST_CALLS:
         fall_back(ForeignCall, f"{name} is called in a loop that is unrolled")
     mutable = any(_is_born(value) or isinstance(value, np.ndarray) for value in (*args, *kwargs.values()))
-    if mutable and profile is not None and site in profile.changing:
+    changed = profile is not None and site in profile.changing
+    if changed:
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, np.ndarray) or (isinstance(value, Deferred) and value.function is numpy_value):
+                leave_in_place(session, value)
+    if mutable and changed:
         fall_back(ForeignCall, f"{name} changes or keeps an object that it is given")
 
     def with_names(*values: Any) -> Any:

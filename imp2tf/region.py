@@ -1,77 +1,40 @@
 """Branches and loops of the graph: traced, joined, packed.
 
 A region opens a log, runs a block, freezes what the block leaves behind, and rolls the heap back. Paths are joined
-by `imp2tf.join`, each path's values are packed into the tensors that the join asks for, and the functional If or While is
-built. Each branch is traced once; a loop body is traced until its state no longer widens, starting from where the
-same loop ended before, so that nested loops do not explode.
+by `imp2tf.join`, each path's values are packed into the tensors that the join asks for, and the functional If is
+built. Each branch is traced once. Loops are in `imp2tf.looping`.
 """
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import tensorflow as tf
 
 from imp2tf.effects import has_effects_so_far, order_effects, stop_run
-from imp2tf.errors import GraphRefused, NoFixpoint, RaisesUnderTry, SeveralKinds, TraceFailed, fall_back
-from imp2tf.exceptions import ProgramRaise, Retry, rebuilder, user_frames
+from imp2tf.errors import GraphRefused, RaisesUnderTry, TraceFailed, fall_back
+from imp2tf.exceptions import ProgramRaise, Retry, rebuilder
 from imp2tf.heap import contents, contents_without_tail, old_value, with_tail
-from imp2tf.join import describe, join, without_stale
+from imp2tf.join import join
 from imp2tf.junctions import BranchFlags, note_junction
 from imp2tf.places import Contents, Place, Tail
-from imp2tf.random_ops import draw_eagerly, readable
+from imp2tf.random_ops import draw_eagerly
 from imp2tf.session import Log, Session, current
-from imp2tf.snapshots import Snapshot, freeze, frozen_elements, shares_objects
-from imp2tf.specs import SCALAR, Constant, Spec
-from imp2tf.tf_compat import AutomaticControlDependencies, branch_graph, build_cond, build_while
-from imp2tf.values import DEAD, Deferred, PyNumber, Union
+from imp2tf.sharing import patched, with_aliases
+from imp2tf.snapshots import Snapshot, freeze, frozen_elements
+from imp2tf.specs import Constant, Spec
+from imp2tf.states import NO_STATE, Box, State, Variables
+from imp2tf.tf_compat import AutomaticControlDependencies, branch_graph, build_cond
+from imp2tf.values import DEAD
 
-__all__ = ["Box", "State", "check", "cond", "leave_to_python_if", "loop", "scope", "select", "stop_if"]
+__all__ = [
+    "arrive", "check", "cond", "emit_raise", "frozen_place", "last_call", "leave_to_python_if", "note_cells",
+    "scope", "select", "stop_if", "unpacked",
+]
 
-MAX_WIDENINGS = 12
 REGION_OPS = frozenset({"If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall", "StatefulPartitionedCall"})
-
-
-@dataclasses.dataclass(frozen=True)
-class State:
-    """The local variables that a block may change: how to read them all, and how to set them."""
-
-    get: Callable[[], tuple[Any, ...]]
-    set: Callable[[tuple[Any, ...]], None]
-
-    def plus(self, box: Box) -> State:
-        """With one value more."""
-
-        def put(values: tuple[Any, ...]) -> None:
-            self.set(values[:-1])
-            box.value = values[-1]
-
-        return State(lambda: (*self.get(), box.value), put)
-
-    def also(self, others: Sequence[State]) -> State:
-        """With all values of some others."""
-        if not others:
-            return self
-        first, *rest = others
-
-        def put(values: tuple[Any, ...]) -> None:
-            count = len(self.get())
-            self.set(values[:count])
-            first.set(values[count:])
-
-        return State(lambda: (*self.get(), *first.get()), put).also(rest)
-
-
-class Box:
-    """A variable of the machinery itself, carried like the program's own."""
-
-    def __init__(self, value: Any = None) -> None:
-        self.value = value
-
-
-NO_STATE = State(tuple, lambda values: None)
 
 
 @contextlib.contextmanager
@@ -80,9 +43,11 @@ def scope() -> Iterator[contextlib.ExitStack]:
     session = current()
     with contextlib.ExitStack() as stack:
         session.scopes.append(stack)
+        session.region_graphs.append(tf.compat.v1.get_default_graph())
         try:
             yield stack
         finally:
+            session.region_graphs.pop()
             session.scopes.pop()
 
 
@@ -101,7 +66,8 @@ class _Path:
     dead: bool
 
 
-def _frozen_place(place: Place, depth: int) -> Any:
+def frozen_place(place: Place, depth: int) -> Any:
+    """What a place holds now; what was born at `depth` or deeper is described by its elements."""
     value = old_value(place)
     if isinstance(place, (Contents, Tail)):
         return Snapshot(_like(place), frozen_elements(value, depth), inner=True)
@@ -122,24 +88,23 @@ def _trace_path(session: Session, block: Callable[[], Any], state: State) -> _Pa
             emit_raise(session, raised)
             return _Path([DEAD] * len(state.get()), {}, dead=True)
         depth = session.depth
-        path = _Path([freeze(value, depth) for value in state.get()], _outliving(session, log, depth), dead=False)
-        _refuse_shared([*path.values, *path.writes.values()])
-        return path
-
-
-def _refuse_shared(frozen: list[Any]) -> None:
-    if shares_objects(frozen):
-        fall_back(SeveralKinds, "an object made in a branch or loop has two names after it")
+        values, writes = [freeze(value, depth) for value in state.get()], _outliving(session, log, depth)
+        slots = [*range(len(values)), *writes]
+        marked = with_aliases(slots, [*values, *writes.values()])
+        return _Path(marked[: len(values)], dict(zip(writes, marked[len(values):], strict=True)), dead=False)
 
 
 def _outliving(session: Session, log: Log, depth: int) -> dict[Place, Any]:
-    return {place: _frozen_place(place, depth) for place in list(log) if session.outlives(place)}
+    return {place: frozen_place(place, depth) for place in list(log) if session.outlives(place)}
 
 
 def emit_raise(session: Session, raised: ProgramRaise) -> None:
     """Make the program's own exception end the run at this point of the graph."""
     if session.trying:
         fall_back(RaisesUnderTry, f"{type(raised.error).__name__} may be raised by a call or an operation under try or with")
+    if session.stop is not None:
+        session.stop(raised)
+        return
     if raised.retry is not None and has_effects_so_far(session):
         fall_back(TraceFailed, f"an operation refuses its arguments: {raised.error}")
     make, values = rebuilder(session, raised)
@@ -153,9 +118,9 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
     session.counts["conds"] += 1
     session.regions += 1
     outer = tf.compat.v1.get_default_graph()
-    _note_cells(session, then, orelse, state.get, *(one.get for one in session.consumers))
+    note_cells(session, then, orelse, state.get, *(one.get for one in session.consumers))
     state = state.also(session.consumers)
-    before = state.get()
+    before, variables = state.get(), Variables(then, orelse)
     sides = []
     for name, block in (("then", then), ("else", orelse)):
         graph, deps = branch_graph(name, outer), AutomaticControlDependencies()
@@ -165,6 +130,7 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
             try:
                 path = _trace_path(session, block, state)
             finally:
+                variables.restore()
                 state.set(before)
         sides.append((graph, deps, path))
     _settle_appends(session, [(graph, path) for graph, _, path in sides])
@@ -173,17 +139,17 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
     flags = BranchFlags(session, graphs)
     hosts = [_close_branch(session, graph, deps, _outputs(path, places), specs, flags) for graph, deps, path in sides]
     outputs = iter(build_cond(pred, *graphs))
-    op = _last_call(session, outer)
+    op = last_call(session, outer)
     if any(hosts):
         session.host_ops.add((id(outer), op.name))
     session.regions -= 1
-    _arrive(session, state, places, specs, outputs)
+    arrive(session, state, places, specs, outputs)
     note_junction(session, outer, op, pred, flags.keys, outputs)
     if any(path.dead for _, _, path in sides):
         check(op)
 
 
-def _note_cells(session: Session, *functions: Callable[..., Any]) -> None:
+def note_cells(session: Session, *functions: Callable[..., Any]) -> None:
     """The variables around a region are older than what is made in it, also where a function in it is the first to close over them."""
     for function in functions:
         for cell in getattr(function, "__closure__", None) or ():
@@ -191,7 +157,7 @@ def _note_cells(session: Session, *functions: Callable[..., Any]) -> None:
                 session.born(cell)
 
 
-def _last_call(session: Session, graph: Any) -> tf.Operation:
+def last_call(session: Session, graph: Any) -> tf.Operation:
     """The If or While just built."""
     op = next(op for op in reversed(graph.get_operations()) if op.type in REGION_OPS)
     session.region_ops.add(op)
@@ -219,7 +185,7 @@ def _join_paths(a: _Path, b: _Path) -> tuple[list[Place], list[Spec]]:
     for place in places:
         for path in (a, b):
             if place not in path.writes:
-                path.writes[place] = DEAD if path.dead else _frozen_place(place, depth)
+                path.writes[place] = DEAD if path.dead else frozen_place(place, depth)
     pairs = [*zip(a.values, b.values, strict=True), *((a.writes[place], b.writes[place]) for place in places)]
     return places, [join(Constant(x), Constant(y)) for x, y in pairs]
 
@@ -242,17 +208,19 @@ def _close_branch(session: Session, graph: Any, deps: Any, values: list[Any], sp
     return host
 
 
-def _arrive(session: Session, state: State, places: list[Place], specs: list[Spec], tensors: Iterator[tf.Tensor]) -> None:
+def arrive(session: Session, state: State, places: list[Place], specs: list[Spec], tensors: Iterator[tf.Tensor]) -> None:
     """Go on with the joined values."""
     count = len(specs) - len(places)
     values = tuple(spec.unpack(tensors) for spec in specs[:count])
-    contents = [_unpacked(place, spec, tensors) for place, spec in zip(places, specs[count:], strict=True)]
-    for place, value in zip(places, contents, strict=True):
+    contents = [unpacked(place, spec, tensors) for place, spec in zip(places, specs[count:], strict=True)]
+    found = patched([*range(count), *places], specs, [*values, *contents])
+    for place, value in zip(places, found[count:], strict=True):
         session.write(place, value)
-    state.set(values)
+    state.set(tuple(found[:count]))
 
 
-def _unpacked(place: Place, spec: Spec, tensors: Iterator[tf.Tensor]) -> Any:
+def unpacked(place: Place, spec: Spec, tensors: Iterator[tf.Tensor]) -> Any:
+    """What a place holds where `tensors` arrive."""
     return spec.unpack_elements(tensors) if isinstance(place, (Contents, Tail)) else spec.unpack(tensors)
 
 
@@ -287,137 +255,3 @@ def leave_to_python_if(pred: tf.Tensor, reason: str) -> None:
     if session.loops:
         session.left_in_loop = reason
     stop_if(pred, GraphRefused(reason))
-
-
-# ------------------------------------------------------------------------------------------------ while
-class _Widen(BaseException):
-    """A loop body was traced and its state does not fit the assumed specs."""
-
-    def __init__(self, layout: _Layout) -> None:
-        super().__init__()
-        self.layout = layout
-
-
-@dataclasses.dataclass
-class _Layout:
-    """How a loop's state is carried: specs of the local variables, and the places of the heap with theirs."""
-
-    locals: list[Spec]
-    places: list[Place]
-    place_specs: list[Spec]
-
-    @property
-    def specs(self) -> list[Spec]:
-        return [*self.locals, *self.place_specs]
-
-
-def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hashable) -> None:
-    """A While of the graph: `go` says whether it is entered; `step` runs the body and says whether it goes on."""
-    session = current()
-    session.counts["loops"] += 1
-    site = site, tuple(user_frames())
-    _note_cells(session, step, state.get, *(one.get for one in session.consumers))
-    state = state.also(session.consumers)
-    before = state.get()
-    entry = [freeze(value) for value in before]
-    layout = _first_layout(session, site, entry)
-    session.regions += 1
-    session.loops += 1
-    try:
-        for _ in range(MAX_WIDENINGS):
-            try:
-                outputs, host = _build(session, go, step, state, before, entry, layout)
-            except _Widen as wider:
-                layout = wider.layout
-            else:
-                break
-        else:
-            fall_back(NoFixpoint, "the state of a loop changes its kind on every turn")
-    finally:
-        session.regions -= 1
-        session.loops -= 1
-    session.loop_memo[site] = layout
-    graph = tf.compat.v1.get_default_graph()
-    op = _last_call(session, graph)
-    note_junction(session, graph, op, go)
-    if host:
-        session.host_ops.add((id(graph), op.name))
-        check(op)
-    _arrive(session, state, layout.places, layout.specs, iter(outputs))
-
-
-def _first_layout(session: Session, site: Hashable, entry: list[Any]) -> _Layout:
-    memo: _Layout | None = session.loop_memo.get(site)
-    if memo is None or len(memo.locals) != len(entry):
-        return _Layout([_first_guess(value) for value in entry], [], [])
-    places = [place for place in memo.places if session.birth_depth(place.owner) <= session.depth]
-    specs = {place: without_stale(spec) for place, spec in zip(memo.places, memo.place_specs, strict=True)}
-    return _Layout(
-        [join(Constant(value), without_stale(spec)) for value, spec in zip(entry, memo.locals, strict=True)], places,
-        [join(Constant(_frozen_place(place, session.depth + 1)), specs[place]) for place in places])
-
-
-def _first_guess(value: Any) -> Spec:
-    """Tensors and run-time numbers are likely to change in the loop; Python values stay constants until they do."""
-    return describe(value) if isinstance(value, (tf.Tensor, PyNumber, Deferred)) else Constant(value)
-
-
-def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, before: tuple[Any, ...],
-           entry: list[Any], layout: _Layout) -> tuple[list[tf.Tensor], bool]:
-    places = [_frozen_place(place, session.depth + 1) for place in layout.places]
-    init = [go, *(tensor for value, spec in zip([*entry, *places], layout.specs, strict=True) for tensor in spec.pack(value))]
-    shapes = [SCALAR, *(shape for spec in layout.specs for _, shape in spec.components())]
-    hosts: list[bool] = []
-
-    def body(_: tf.Tensor, *tensors: tf.Tensor) -> list[tf.Tensor]:
-        draw_eagerly(session, tf.compat.v1.get_default_graph())
-        session.counts["loop_traces"] += 1
-        with session.log() as log, scope():
-            try:
-                _arrive(session, state, layout.places, layout.specs, iter(tensors))
-                outputs = readable(_turn(session, step, state, layout, log))
-                hosts.append(order_effects(session, tf.compat.v1.get_default_graph()))
-                return outputs
-            finally:
-                state.set(before)
-
-    outputs = build_while(body, init, shapes)
-    return outputs[1:], bool(hosts and hosts[-1])
-
-
-def _turn(session: Session, step: Callable[[], tf.Tensor], state: State, layout: _Layout, log: Log) -> list[tf.Tensor]:
-    """One traced turn: the packed state at its end, or `_Widen`."""
-    depth, dead = session.depth, False
-    try:
-        go: Any = step()
-    except ProgramRaise as raised:
-        emit_raise(session, raised)
-        go, dead = tf.constant(False), True
-    values = [DEAD] * len(layout.locals) if dead else [freeze(value, depth) for value in state.get()]
-    written = [DEAD if dead else _frozen_place(place, depth) for place in layout.places]
-    known = set(layout.places)
-    fresh = {} if dead else {place: _frozen_place(place, depth) for place in list(log) if place not in known and session.outlives(place)}
-    _refuse_shared([*values, *written, *fresh.values()])
-    wider = [join(spec, Constant(value)) for spec, value in zip(layout.specs, [*values, *written], strict=True)]
-    if fresh or wider != layout.specs:
-        raise _Widen(_widened(session, layout, wider, fresh, log))
-    packed = [tensor for spec, value in zip(layout.specs, [*values, *written], strict=True) for tensor in spec.pack(value)]
-    return [tf.convert_to_tensor(go, tf.bool), *packed]
-
-
-def _widened(session: Session, layout: _Layout, wider: list[Spec], fresh: dict[Place, Any], log: Log) -> _Layout:
-    """The next layout to try; places found in this turn enter with the join of their old and new values."""
-    session.undo(log)
-    log.clear()
-    count = len(layout.locals)
-    specs = [_kept(join(Constant(_frozen_place(place, session.depth)), Constant(value))) for place, value in fresh.items()]
-    return _Layout(wider[:count], [*layout.places, *fresh], [*wider[count:], *specs])
-
-
-def _kept(spec: Spec) -> Spec:
-    """Nothing of an abandoned trace may survive as a constant."""
-    if isinstance(spec, Constant) and isinstance(spec.value, (tf.Tensor, PyNumber, Union, Deferred)):
-        return describe(spec.value)
-    return spec
-
-

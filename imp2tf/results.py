@@ -17,7 +17,7 @@ import tensorflow as tf
 from imp2tf.session import current
 from imp2tf.values import NUMBER_DTYPES, NUMBER_TYPES, Deferred, PyNumber, Union
 
-__all__ = ["ANYTHING", "Array", "Kept", "Kind", "Object", "Profile", "Raised", "Site", "is_fresh", "join_kinds", "kind_of",
+__all__ = ["ANYTHING", "Array", "Kept", "Kind", "Live", "Object", "Profile", "Raised", "Site", "is_fresh", "join_kinds", "kind_of",
            "watched_arguments"]
 
 Site = tuple[str, int, str]  # the file and line of a call, and the name of what is called
@@ -207,6 +207,20 @@ class Kept:
         return hash(self.kind)
 
 
+@dataclasses.dataclass(frozen=True)
+class Live(Kept):
+    """Finds an object of the program, older than the call: what is done with it is done by the run, in order."""
+
+    source: Any
+
+    def __call__(self, number: int = 0) -> Any:
+        """The object."""
+        return self.source.fetch(self.run.args)
+
+    def __hash__(self) -> int:
+        return hash(self.source)
+
+
 def is_fresh(value: Any) -> bool:
     """Whether the caller's one variable is all that knows an object."""
     return sys.getrefcount(value) <= ALONE
@@ -284,7 +298,13 @@ def watched_arguments(values: Sequence[Any]) -> Callable[[], bool]:
     """Tells later whether the mutable ones among some arguments are what they were, and nobody has kept one."""
     watched = [_Watched(value) for value in values if _Watched.applies(value)]
     before = [one.references() for one in watched]
-    return lambda: all(one.is_same() and one.references() <= count for one, count in zip(watched, before, strict=True))
+    held = values  # until the end, so that the counts compare
+
+    def unchanged() -> bool:
+        same = all(one.is_same() and one.references() <= count for one, count in zip(watched, before, strict=True))
+        return same and len(held) >= len(watched)
+
+    return unchanged
 
 
 class _Watched:

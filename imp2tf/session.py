@@ -12,18 +12,18 @@ import dataclasses
 import threading
 import time
 import weakref
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.errors import Contents, Location, fall_back
+from imp2tf.errors import Contents, ConversionError, Location, fall_back
 from imp2tf.places import Attribute, Place
 from imp2tf.sources import Pinned, PlacePart, Source
 from imp2tf.tf_compat import global_seed
 from imp2tf.values import Sentinel
 
-__all__ = ["Guard", "Log", "Outside", "Relaxations", "Session", "active", "current", "hosting", "in_host_call", "resumed",
+__all__ = ["Guard", "Log", "Outside", "Relaxations", "Session", "active", "current", "hosting", "in_host_call", "interposing", "resumed",
            "suspended"]
 
 NOT_STORED = Sentinel("NOT_STORED")
@@ -47,13 +47,15 @@ class Relaxations:
     shapes: dict[tuple[Source, int | None], tf.TensorShape] = dataclasses.field(default_factory=dict)
     constant: set[Source] = dataclasses.field(default_factory=set)
     declared: dict[Source, tf.TypeSpec] = dataclasses.field(default_factory=dict)  # what an input signature says
+    arrays: dict[Source, tf.TensorShape] = dataclasses.field(default_factory=dict)  # NumPy arrays that vary
+    live: set[Source] = dataclasses.field(default_factory=set)  # NumPy arrays that the function changes
     seeded: bool = False  # the function sets a seed itself
     profile: Any = None  # what runs in Python have shown of calls that no graph can look into
     budget: float | None = None  # seconds that tracing with relaxed shapes may take
 
     def active(self) -> bool:
         """Whether anything is relaxed now."""
-        return bool(self.shapes or self.numbers - self.constant)
+        return bool(self.shapes or self.arrays or self.numbers - self.constant)
 
     def shape(self, source: Source, value: tf.Tensor) -> tf.TensorShape:
         """The shape, in the graph, of a tensor that is found there."""
@@ -62,6 +64,10 @@ class Relaxations:
             return spec.shape
         relaxed = self.shapes.get((source, value.shape.rank), value.shape)
         return relaxed if relaxed.is_compatible_with(value.shape) else value.shape
+
+    def learned(self) -> tuple[Any, ...]:
+        """What traces find out themselves; where it differs after one that failed, another may not."""
+        return self.seeded, len(self.live)
 
     def number(self, source: Source) -> bool:
         """Whether a Python number found there is an input of the graph rather than a constant."""
@@ -103,6 +109,7 @@ class Outside:
 class _Thread(threading.local):
     session: Session | None = None
     in_host_call = False
+    interposed = False
 
 
 _thread = _Thread()
@@ -127,6 +134,16 @@ def resumed(session: Session) -> Iterator[Session]:
         yield session
     finally:
         _thread.session = before
+
+
+@contextlib.contextmanager
+def interposing() -> Iterator[None]:
+    """Traces that begin inside see what library objects read and write themselves: `imp2tf.keras.interposition` does that."""
+    before, _thread.interposed = _thread.interposed, True
+    try:
+        yield
+    finally:
+        _thread.interposed = before
 
 
 @contextlib.contextmanager
@@ -158,7 +175,7 @@ def in_host_call() -> bool:
 class Session:
     """The state of one trace."""
 
-    def __init__(self, graph: Any, relaxations: Relaxations) -> None:
+    def __init__(self, graph: Any, relaxations: Relaxations) -> None:  # noqa: PLR0915 (a list of fields)
         self.graph = graph
         self.relaxations = relaxations
         self.deadline = time.monotonic() + relaxations.budget if relaxations.budget and relaxations.shapes else None
@@ -169,9 +186,11 @@ class Session:
         self.guarded: set[tuple[Source, str]] = set()
         self.sources: dict[int, Source] = {}
         self.origins: dict[int, Source] = {}
+        self.fetches: dict[tuple[Source, int], Any] = {}
         self.references: list[tuple[Any, Source]] = []
         self.births: dict[int, int] = {}
         self.sealed: set[int] = set()
+        self.shared_elements = 0  # 1: an object may stand in two lists of run-time length; 2: also twice in one list
         self.kept: list[Any] = []  # what is known by its id must not go before the trace has ended
         self.callbacks: list[Any] = []  # TensorFlow holds functions that graphs call only weakly
         self.loop_memo: dict[Hashable, Any] = {}
@@ -192,8 +211,13 @@ class Session:
         self.draws: dict[int, list[Any]] = {}
         self.region_ops: set[Any] = set()
         self.scopes: list[Any] = []
+        self.region_graphs: list[Any] = []  # the graph of each region being traced, innermost last
+        self.interposed = _thread.interposed
+        self.disguises: list[Any] = []  # how libraries that the program runs in change its exceptions, innermost last
         self.consumers: list[Any] = []  # what the consumers of running generators may change: a State for each
         self.embedded = False
+        self.stop: Callable[[Any], None] | None = None  # how an exception of the program ends a run that no Python attends
+        self.refused: list[ConversionError] | None = None  # what a run without Python cannot do, where tracing goes on to find more
         self.run: Any = None
 
     # -------------------------------------------------------------------------------------- births

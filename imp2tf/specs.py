@@ -15,12 +15,12 @@ import tensorflow as tf
 from imp2tf.arrays import TracedArray
 from imp2tf.errors import SeveralKinds, fall_back
 from imp2tf.session import current
-from imp2tf.snapshots import Snapshot, freeze
+from imp2tf.snapshots import Alias, Snapshot, freeze
 from imp2tf.values import DEAD, LOST, NUMBER_DTYPES, NUMBER_TYPES, Deferred, Facts, PyNumber, Union
 
 __all__ = [
     "BOTTOM", "SCALAR", "Component", "Composite", "ConstSet", "Constant", "DeferredSpec", "Dense", "Items", "Mapping", "Number",
-    "OneOf", "Record", "Spec", "Tensors", "empty_tensor_list", "may_be_lost", "same_constant",
+    "OneOf", "Record", "SameAs", "Spec", "Tensors", "empty_tensor_list", "holds_objects", "list_family", "may_be_lost", "same_constant",
 ]
 
 Component = tuple[tf.DType, tf.TensorShape]
@@ -29,7 +29,12 @@ SCALAR = tf.TensorShape([])
 
 
 class Spec:
-    """Base class; two specs are equal when their `key` is."""
+    """Base class; two specs are equal when their `key` is.
+
+    `sealed`: the value is, or stands for, an element of a list of run-time length, and may not be changed.
+    """
+
+    sealed = False
 
     def components(self) -> list[Component]:
         """dtype and static shape of each tensor."""
@@ -64,6 +69,10 @@ class Spec:
 
     def family(self) -> Hashable:
         """Equal for specs that one alternative of a `OneOf` can hold together."""
+        return self.key()
+
+    def layout(self) -> Hashable:
+        """Equal for specs that pack a value of both into the same tensors."""
         return self.key()
 
     def __eq__(self, other: object) -> bool:
@@ -167,6 +176,8 @@ class Dense(Spec):
     def family(self) -> Hashable:
         return "dense", self.dtype
 
+    layout = family
+
 
 class Composite(Spec):
     """A ragged or sparse tensor, or another composite of TensorFlow."""
@@ -185,6 +196,9 @@ class Composite(Spec):
 
     def key(self) -> Hashable:
         return "composite", self.type_spec
+
+    def layout(self) -> Hashable:
+        return "composite", type(self.type_spec), tuple(dtype for dtype, _ in self.components())
 
 
 class Number(Spec):
@@ -214,6 +228,12 @@ class Number(Spec):
         return "number", self.kind
 
 
+def sealed_object(made: Any) -> Any:
+    """A container or object that may not be changed from now on."""
+    current().sealed.add(id(made))
+    return made
+
+
 class _Parts(Spec):
     """A value made of parts, each with its own spec."""
 
@@ -229,7 +249,8 @@ class _Parts(Spec):
         return [tensor for part, value in zip(self.parts, values, strict=True) for tensor in part.pack(value)]
 
     def unpack(self, tensors: Tensors) -> Any:
-        return self._make([part.unpack(tensors) for part in self.parts], current().born)
+        made = self._make([part.unpack(tensors) for part in self.parts], current().born)
+        return sealed_object(made) if self.sealed else made
 
     def realize(self, tensors: Tensors) -> Any:
         return self._make([part.realize(tensors) for part in self.parts], lambda made: made)
@@ -237,8 +258,20 @@ class _Parts(Spec):
     def _make(self, values: list[Any], born: Callable[[Any], Any]) -> Any:
         raise NotImplementedError
 
-    def _parts_key(self) -> Hashable:
-        return tuple(part.key() for part in self.parts)
+    def head(self) -> tuple[Hashable, ...]:
+        """What the spec says beside its parts."""
+        raise NotImplementedError
+
+    def key(self) -> Hashable:
+        return (*self.head(), self.sealed, tuple(part.key() for part in self.parts))
+
+    def layout(self) -> Hashable:
+        return (*self.head(), tuple(part.layout() for part in self.parts))
+
+
+def list_family(like: Any) -> Hashable:
+    """The family of the lists, or of the deques of some length, that one spec can hold together."""
+    return ("deque", like.maxlen) if isinstance(like, collections.deque) else ("list",)
 
 
 class Items(_Parts):
@@ -264,11 +297,12 @@ class Items(_Parts):
     def unpack_elements(self, tensors: Tensors) -> Any:
         return [part.unpack(tensors) for part in self.parts]
 
-    def key(self) -> Hashable:
-        return "items", type(self.like), self._parts_key()
+    def head(self) -> tuple[Hashable, ...]:
+        cls: type = type(self.like)
+        return "items", cls, getattr(self.like, "maxlen", None)
 
     def family(self) -> Hashable:
-        return ("list",) if isinstance(self.like, list) else ("items", type(self.like), len(self.parts))
+        return ("items", type(self.like), len(self.parts)) if isinstance(self.like, tuple) else list_family(self.like)
 
 
 class Mapping(_Parts):
@@ -292,11 +326,24 @@ class Mapping(_Parts):
     def unpack_elements(self, tensors: Tensors) -> Any:
         return dict(zip(self.keys, [part.unpack(tensors) for part in self.parts], strict=True))
 
-    def key(self) -> Hashable:
-        return "mapping", type(self.like), self.keys, self._parts_key()
+    def head(self) -> tuple[Hashable, ...]:
+        return "mapping", type(self.like), self.keys
 
     def family(self) -> Hashable:
         return "mapping", type(self.like), self.keys
+
+
+class SameAs(Spec):
+    """The object that stands at another place of what a region leaves: no tensor."""
+
+    def __init__(self, path: Any) -> None:
+        self.path = path
+
+    def unpack(self, tensors: Tensors) -> Any:
+        return Alias(self.path)
+
+    def key(self) -> Hashable:
+        return "same as", self.path
 
 
 class ConstSet(Spec):
@@ -342,8 +389,8 @@ class Record(_Parts):
         made = super().realize(tensors)
         return made.eager() if isinstance(made, TracedArray) else made
 
-    def key(self) -> Hashable:
-        return "record", self.cls, self.names, self.args, self._parts_key()
+    def head(self) -> tuple[Hashable, ...]:
+        return "record", self.cls, self.names, self.args
 
     def family(self) -> Hashable:
         return "record", self.cls, self.names, self.args
@@ -371,8 +418,8 @@ class DeferredSpec(_Parts):
         positional = len(values) - len(self.names)
         return values[:positional], dict(zip(self.names, values[positional:], strict=True))
 
-    def key(self) -> Hashable:
-        return "deferred", self.function, self.names, self._parts_key()
+    def head(self) -> tuple[Hashable, ...]:
+        return "deferred", self.function, self.names
 
     def family(self) -> Hashable:
         return "deferred", self.function, self.names, len(self.parts)
@@ -426,7 +473,8 @@ class OneOf(_Parts):
         for i, part in enumerate(self.parts):
             if not isinstance(part, Constant) and part.family() == family:
                 return i
-        return fall_back(SeveralKinds, f"no alternative of {self} holds {value!r}")
+        expected = " or ".join(dict.fromkeys(map(kind_of_spec, self.parts)))
+        return fall_back(SeveralKinds, f"{kind_of_value(value)} stands where other paths have {expected}")
 
     family_of: Callable[[Any], Hashable]  # set by imp2tf.join, which knows all kinds
 
@@ -448,8 +496,41 @@ class OneOf(_Parts):
                 collections.deque((next(tensors) for _ in part.components()), maxlen=0)
         return chosen
 
-    def key(self) -> Hashable:
-        return "one of", self._parts_key()
+    def head(self) -> tuple[Hashable, ...]:
+        return ("one of",)
+
+
+def holds_objects(spec: Spec) -> bool:
+    """Whether a value is, or holds, a container or object that is made anew from tensors, so that its identity is gone."""
+    if isinstance(spec, (Mapping, Record, ConstSet)) or (isinstance(spec, Items) and not isinstance(spec.like, tuple)):
+        return True
+    return not isinstance(spec, DeferredSpec) and (hasattr(spec, "element") or any(map(holds_objects, getattr(spec, "parts", ()))))
+
+
+def kind_of_spec(spec: Spec) -> str:
+    """What values a spec is for, in a few words for a person."""
+    if isinstance(spec, Constant):
+        return kind_of_value(spec.value)
+    if isinstance(spec, Dense):
+        return f"a {spec.dtype.name} tensor"
+    if isinstance(spec, Number):
+        return f"a run-time {spec.kind}"
+    if isinstance(spec, Mapping):
+        return f"a dict with the keys {', '.join(map(repr, spec.keys))}" if spec.keys else "an empty dict"
+    if isinstance(spec, Items):
+        return f"a {type(spec.like).__name__} of {len(spec.parts)}"
+    return f"a {spec.cls.__name__}" if isinstance(spec, Record) else f"a {type(spec).__name__.lower()}"
+
+
+def kind_of_value(value: Any) -> str:
+    """The kind of a frozen value, in a few words for a person."""
+    if isinstance(value, Snapshot):
+        if isinstance(value.elements, dict) and isinstance(value.value, dict):
+            return kind_of_spec(Mapping(value.value, tuple(value.elements), ()))
+        value = value.value
+    if isinstance(value, (int, float, str, bytes, type(None))):
+        return repr(value)
+    return f"a {value.dtype.name} tensor" if isinstance(value, tf.Tensor) else f"a {type(value).__name__}"
 
 
 def may_be_lost(spec: Spec) -> bool:

@@ -20,6 +20,7 @@ from tensorflow.python.ops import cond_v2 as _cond_v2
 from tensorflow.python.ops import control_flow_util_v2 as _util
 from tensorflow.python.ops import handle_data_util as _handle_data
 from tensorflow.python.ops import resource_variable_ops as _variables
+from tensorflow.python.ops import tensor_array_ops as _arrays
 from tensorflow.python.ops import while_v2 as _while_v2
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "EagerTensor",
     "FuncGraph",
     "add_control_input",
+    "array_with_flow",
     "branch_graph",
     "build_cond",
     "build_while",
@@ -193,6 +195,24 @@ def gated(tensor: tf.Tensor, is_open: Callable[[], bool]) -> tf.Tensor:
     return alias
 
 
+def watched_result(tensor: tf.Tensor, told: Callable[[], None]) -> tf.Tensor:
+    """An alias of an eager tensor; `told()` is called when a gradient comes to it."""
+
+    def passed(gradient: tf.Tensor) -> list[tf.Tensor]:
+        told()
+        return [gradient]
+
+    with _record.stop_recording():
+        alias = tf.identity(tensor)
+    _record.record_operation("Identity", [alias], [tensor], passed)
+    return alias
+
+
+def array_with_flow(array: tf.TensorArray, flow: tf.Tensor) -> tf.TensorArray:
+    """A `TensorArray` of a graph as it is after what `flow` holds was written."""
+    return _arrays.build_ta_with_new_flow(array, flow)
+
+
 def dtype_of_list(tensor: tf.Tensor) -> tf.DType | None:
     """The dtype of the elements if a tensor of a graph is known to be a TensorList."""
     if tensor.dtype != tf.variant or not is_symbolic_tensor(tensor):
@@ -313,7 +333,16 @@ def _probe_seed() -> bool:
     return global_seed() is None or isinstance(global_seed(), int)
 
 
+def _probe_array() -> bool:
+    def both() -> tf.Tensor:
+        empty = tf.TensorArray(tf.int32, 1, element_shape=[])
+        return array_with_flow(empty, empty.write(0, 7).flow).stack()
+
+    return tf.function(both, autograph=False)().numpy().tolist() == [7]
+
+
 PROBES = (
     ("cond", _probe_cond), ("while", _probe_while), ("capture", _probe_capture), ("tape", _probe_tape),
     ("functions", _probe_functions), ("list", _probe_list), ("redirect", _probe_redirect), ("seed", _probe_seed),
+    ("array", _probe_array),
 )

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import inspect
 import logging
 import re
@@ -15,7 +16,7 @@ import tensorflow as tf
 
 from imp2tf import calls
 from imp2tf.arithmetic import OVERFLOW
-from imp2tf.containers import grow
+from imp2tf.containers import concatenated, grow
 from imp2tf.effects import commits, has_effects_so_far, order_effects
 from imp2tf.errors import (
     Fallback,
@@ -30,11 +31,10 @@ from imp2tf.errors import (
     user_location,
 )
 from imp2tf.exceptions import TRACE_BOUNDARIES, Frame, ProgramRaise, StopRun, located, raise_from_user_code, without_own_frames
-from imp2tf.growable import GrowableList, element_at, growable_length, pushed
 from imp2tf.guards import compile_guards
 from imp2tf.heap import Fetch, contents, guard_distinct, lift
-from imp2tf.join import join
 from imp2tf.junctions import junctions_of, results_vary
+from imp2tf.operations import compare_operation
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
 from imp2tf.places import Place
@@ -43,13 +43,13 @@ from imp2tf.random_ops import RANDOM_OPS, draw_eagerly
 from imp2tf.region import scope
 from imp2tf.results import Raised
 from imp2tf.session import Guard, Outside, Relaxations, Session, active, resumed
-from imp2tf.sources import Argument
+from imp2tf.sources import Argument, Item, Source
 from imp2tf.taped import Taped
-from imp2tf.tf_compat import build_while, call_concrete, captures_of, in_eager_mode, is_stateful_op, tape_may_record
-from imp2tf.values import Growable
+from imp2tf.tf_compat import call_concrete, captures_of, in_eager_mode, is_stateful_op, tape_may_record
+from imp2tf.values import Growable, Sentinel
 
-__all__ = ["WITHOUT_EFFECT", "AlwaysRaises", "CannotGoOn", "Graph", "OperationFailed", "Rehearsal", "Run", "nodes_of", "refused_by_xla",
-           "trace_call"]
+__all__ = ["OTHER", "WITHOUT_EFFECT", "AlwaysRaises", "CannotGoOn", "Graph", "OperationFailed", "Rehearsal", "Run", "definition",
+           "graph_name", "nodes_of", "refuse_variable", "refused_by_xla", "trace_call", "traced"]
 
 
 class Run:
@@ -104,24 +104,12 @@ class Run:
         return self.results[number]
 
     call = staticmethod(calls.call)
+    equal = staticmethod(functools.partial(compare_operation, "=="))
 
     @staticmethod
     def prepend(items: list[Any], tail: Growable) -> Growable:
         """The elements of a static list followed by those of a growable one."""
-        return _appended(grow(items), tail) if items else tail
-
-
-def _appended(first: Growable, second: Growable) -> Growable:
-    element = join(first.element, second.element)
-    start = Growable(GrowableList(element).pack(first), element)
-    count = growable_length(second)
-
-    def body(go: tf.Tensor, index: tf.Tensor, *handles: tf.Tensor) -> list[tf.Tensor]:
-        more = pushed(Growable(handles, element), element.pack(element_at(second, index)))
-        return [index + 1 < count, index + 1, *more.handles]
-
-    outputs = build_while(body, [count > 0, tf.constant(0), *start.handles], [tf.TensorShape([])] * (len(start.handles) + 2))
-    return Growable(outputs[2:], element)
+        return concatenated(grow(items), tail) if items else tail
 
 
 VARIABLE_ARGUMENTS = ("initial_value", "trainable", "validate_shape", "caching_device", "name", "dtype", "constraint", "synchronization",
@@ -136,7 +124,7 @@ def _asked_by_keras() -> bool:
     return str(frame.f_globals.get("__name__", "")).startswith(("keras.", "tf_keras."))
 
 
-def _refuse_variable(make: Callable[..., Any], **kwargs: Any) -> Any:
+def refuse_variable(make: Callable[..., Any], **kwargs: Any) -> Any:
     """A variable that the function makes is made by Python, as in eager; later calls find it.
 
     What Keras makes when it builds a layer or an optimizer is made once, by eager code; it remembers that itself.
@@ -191,6 +179,8 @@ class AlwaysRaises(BaseException):
     """The program raises for certain, whatever the tensors are: there is nothing to put in a graph."""
 
 
+OTHER = Sentinel("OTHER")  # an argument that is neither a tensor nor a literal
+
 Writes = Sequence[tuple[Place, Any]]
 Commit = Callable[[Writes], object]
 
@@ -221,6 +211,7 @@ class Graph:
     callbacks: list[Any]
     taped: Taped
     outside: Outside
+    kinds: list[Any]  # for each parameter what it was traced for: a TypeSpec, a structure of them, a literal, or OTHER
 
     @property
     def has_effects(self) -> bool:
@@ -331,7 +322,7 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
         session.run = run
         draw_eagerly(session, session.graph)
         parts["session"] = session
-        with resumed(session), scope(), tf.variable_creator_scope(_refuse_variable):
+        with resumed(session), scope(), tf.variable_creator_scope(refuse_variable):
             lifted = [lift(session, value, Argument(i, name)) for i, (name, value) in enumerate(zip(parameters.names, args, strict=True))]
             positional, keywords = parameters.unbind(lifted, contents)
             result = calls.call(function, *positional, **keywords)
@@ -348,16 +339,17 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
         return outputs
 
     TRACE_BOUNDARIES.add((__file__, body.__code__.co_name))
-    body.__name__ = _graph_name(options.name or name_of(function))
+    body.__name__ = graph_name(options.name or name_of(function))
     with run.of(args):
-        concrete = _concrete(body, options, function)
+        concrete = traced(body, options, function)
     session = parts["session"]
     _refuse_unrepeatable(session, concrete)
     captures = captures_of(concrete)
     session.outside.forget()
     return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
                  parts["calls_python"], session.python_calls, bool(options.jit_compile),
-                 session.callbacks, Taped(concrete, captures, parts["junctions"]), session.outside)
+                 session.callbacks, Taped(concrete, captures, parts["junctions"]), session.outside,
+                 [_kind(relaxations, value, Argument(i, name)) for i, (name, value) in enumerate(zip(parameters.names, args, strict=True))])
 
 
 def _refuse_unrepeatable(session: Session, concrete: Any) -> None:
@@ -375,6 +367,22 @@ def _has_other_effects(concrete: Any) -> bool:
     return any(is_stateful_op(node.op) and node.op not in harmless for node in nodes_of(concrete))
 
 
+def _kind(relaxations: Relaxations, value: Any, source: Source) -> Any:
+    """What an argument was traced for, without holding on to the caller's objects."""
+    if isinstance(value, tf.Tensor):
+        return tf.TensorSpec(relaxations.shape(source, value), value.dtype)
+    if isinstance(value, tf.__internal__.CompositeTensor) and not isinstance(value, tf.Variable):
+        return relaxations.declared.get(source) or value._type_spec
+    if isinstance(value, (tuple, list)):
+        parts = [_kind(relaxations, item, Item(source, i)) for i, item in enumerate(value)]
+        return type(value)(*parts) if hasattr(value, "_fields") else parts if isinstance(value, list) else tuple(parts)
+    if isinstance(value, dict):
+        return {key: _kind(relaxations, item, Item(source, key)) for key, item in value.items()}
+    return value if isinstance(value, (bool, int, float, str, bytes, type(None))) else OTHER
+
+
+
+
 def _way(session: Session, results: list[tf.Tensor], parts: dict[str, Any]) -> list[tf.Tensor]:
     """What tells the way of a run, if gradients depend on it."""
     junctions = junctions_of(session, session.graph)
@@ -383,20 +391,21 @@ def _way(session: Session, results: list[tf.Tensor], parts: dict[str, Any]) -> l
     return [junctions.vector()] if needed else []
 
 
-def _graph_name(name: str) -> str:
+def graph_name(name: str) -> str:
     """What TensorFlow allows as the name of a graph."""
     return re.sub(r"\W", "_", name.rpartition(".")[2], flags=re.ASCII).strip("_") or "function"
 
 
-def _definition(function: Any) -> Location | None:
+def definition(function: Any) -> Location | None:
     """The line where a function begins."""
     code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
     return Location(code.co_filename, code.co_firstlineno, code.co_name) if code is not None else None
 
 
-def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: Any) -> Any:
+def traced(body: Callable[..., list[tf.Tensor]], options: Options, function: Any, specs: Sequence[tf.TypeSpec] = ()) -> Any:
+    """The concrete function that tracing `body` gives. Raises `Fallback` or `AlwaysRaises`."""
     try:
-        return tf.function(body, autograph=False, jit_compile=options.jit_compile).get_concrete_function()
+        return tf.function(body, autograph=False, jit_compile=options.jit_compile).get_concrete_function(*specs)
     except ProgramRaise as raised:
         if raised.retry is None:
             raise AlwaysRaises from raised
@@ -405,7 +414,7 @@ def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: A
         ) from raised
     except Fallback as fallback:
         if fallback.error.location is None:
-            fallback.error.location = user_location(fallback.__traceback__) or _definition(function)
+            fallback.error.location = user_location(fallback.__traceback__) or definition(function)
         raise
     except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
         raise

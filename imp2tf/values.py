@@ -15,7 +15,7 @@ from imp2tf.tf_compat import is_symbolic_tensor
 
 __all__ = [
     "DEAD", "LOST", "NUMBER_DTYPES", "NUMBER_TYPES", "SKIP", "UNBOUND", "Deferred", "Facts", "GeneratorCall", "Growable",
-    "PyNumber", "Sentinel", "StandIn", "Union", "is_runtime", "is_tensor", "number_kind",
+    "PyNumber", "Sentinel", "StandIn", "Union", "is_runtime", "is_tensor", "is_variable", "number_kind", "numpy_value",
 ]
 
 
@@ -107,13 +107,19 @@ class Growable:
     """The contents of a list whose length is known only at run time.
 
     One TensorList handle per tensor of the element spec, after one handle that counts (elements may hold no tensor).
+    `shifted`: the other handles may begin with elements that were taken away.
     """
 
-    __slots__ = ("element", "handles")
+    __slots__ = ("element", "handles", "shifted")
 
-    def __init__(self, handles: Sequence[tf.Tensor], element: Any) -> None:
+    def __init__(self, handles: Sequence[tf.Tensor], element: Any, shifted: bool = False) -> None:
         self.handles = list(handles)
         self.element = element
+        self.shifted = shifted
+
+    def over(self, handles: Sequence[tf.Tensor]) -> Growable:
+        """A list of the same kind with other handles."""
+        return Growable(handles, self.element, self.shifted)
 
 
 class Deferred:
@@ -166,9 +172,22 @@ class GeneratorCall(StandIn):
         return self.refuse()
 
 
+def numpy_value(tensor: Any) -> Any:
+    """``tensor.numpy()``, once the run has given the tensor."""
+    return tensor.numpy()
+
+
 def is_tensor(value: object) -> bool:
     """Whether `value` is a dense tensor, eager or of a graph."""
     return isinstance(value, tf.Tensor)
+
+
+def is_variable(value: object) -> bool:
+    """Whether `value` is a variable of TensorFlow or of Keras: read by the run, like a tensor."""
+    if isinstance(value, tf.Variable):
+        return True
+    cls = type(value)
+    return cls.__module__.startswith("keras.") and hasattr(cls, "__tf_tensor__") and hasattr(cls, "assign")
 
 
 def is_runtime(value: object) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from imp2tf.connectivity import Connections, connected_sources
+from imp2tf.connectivity import BOTH, Connections, connections_around
 
 
 def graph_of(fn: Callable[..., Any], inputs: int) -> Any:
@@ -18,7 +18,24 @@ def graph_of(fn: Callable[..., Any], inputs: int) -> Any:
 def reached(fn: Callable[..., Any], inputs: int, **kwargs: Any) -> list[bool]:
     """Which inputs the results of `fn` depend on."""
     graph = graph_of(fn, inputs)
-    return Connections(**kwargs).reached(graph, graph.inputs, graph.outputs)
+    return connected(graph, Connections(**kwargs))
+
+
+def connected(graph: Any, connections: Connections) -> list[bool]:
+    """Which inputs of a graph its first result depends on."""
+    return bits(connections.reached(graph, graph.inputs, graph.outputs)[0], len(graph.inputs))
+
+
+def bits(mask: int, size: int) -> list[bool]:
+    """A mask as a list."""
+    return [bool(mask >> bit & 1) for bit in range(size)]
+
+
+def around(targets: list[Any], sources: list[Any]) -> list[bool]:
+    """Which sources, of any graph around, the targets may depend on."""
+    found = connections_around(targets, sources)
+    assert found is not None
+    return bits(found(Connections()), len(sources))
 
 
 def compared(x, y):
@@ -60,18 +77,33 @@ def test_certain_connections_hold_on_each_way() -> None:
     assert reached(shifted, 4, certain=True) == [True, False, False, False]
 
 
-@pytest.mark.parametrize("taken, expected", [(True, [True, False]), (False, [False, True])])
-def test_the_way_that_was_taken(taken: bool, expected: list[bool]) -> None:
+@pytest.mark.parametrize("taken, expected", [
+    ((True, False), [True, False]), ((False, True), [False, True]), (BOTH, [True, True]), ((False, False), [False, False])])
+def test_the_way_that_was_taken(taken: tuple[bool, bool], expected: list[bool]) -> None:
     graph = graph_of(one_each, 2)
     name = next(op.name for op in graph.get_operations() if op.type == "StatelessIf")
-    assert Connections({(id(graph), name): taken}).reached(graph, graph.inputs, graph.outputs) == expected
+    assert connected(graph, Connections({(id(graph), name): taken})) == expected
 
 
 def test_a_loop_that_is_not_entered() -> None:
     graph = graph_of(shifted, 4)
     name = next(op.name for op in graph.get_operations() if op.type == "StatelessWhile")
-    connections = Connections({(id(graph), name): False})
-    assert connections.reached(graph, graph.inputs, graph.outputs) == [True, False, False, False]
+    assert connected(graph, Connections({(id(graph), name): (False, True)})) == [True, False, False, False]
+
+
+def test_a_loop_that_overwrites() -> None:
+    def fn(x, y, limit):
+        return tf.while_loop(lambda a, b: a < limit, lambda a, b: (a + 1.0, tf.zeros([])), (x, y))[1]
+
+    graph = graph_of(fn, 3)
+    name = next(op.name for op in graph.get_operations() if op.type == "StatelessWhile")
+    assert connected(graph, Connections()) == [False, True, False]
+    assert connected(graph, Connections({(id(graph), name): (True, False)})) == [False, False, False]
+
+
+def test_each_result_has_its_own() -> None:
+    graph = graph_of(lambda x, y: (x * 2.0, y * 3.0), 2)
+    assert Connections().reached(graph, graph.inputs, graph.outputs) == [1, 2]
 
 
 def test_sources_of_graphs_around() -> None:
@@ -82,7 +114,7 @@ def test_sources_of_graphs_around() -> None:
 
         def then():
             result = tf.cond(y > 0.0, lambda: z * 2.0, lambda: z)
-            found.append(connected_sources([result], [x, y, z]))
+            found.append(around([result], [x, y, z]))
             return result
         return tf.cond(x > 0.0, then, lambda: y)
 
@@ -96,7 +128,7 @@ def test_variables_are_sources() -> None:
 
     def fn(x):
         result = tf.cond(x > limit, lambda: x * weight, lambda: x)
-        found.append(connected_sources([result], [weight, limit]))
+        found.append(around([result], [weight, limit]))
         return result
 
     graph_of(fn, 1)

@@ -18,19 +18,22 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("source", "source_file", "mangling", "quote", "analysis", "analysis.*", "inversion", "rewrite", "targets", "conversion"),
     ),
     ("values and the heap", ("values", "places", "sources", "session", "heap", "arrays", "results", "reach")),
-    ("the lattice", ("snapshots", "specs", "growable", "join")),
-    ("regions of the graph", ("plan", "effects", "exceptions", "random_ops", "connectivity", "junctions", "region", "exits")),
+    ("the lattice", ("snapshots", "specs", "growable", "join", "sharing")),
+    (
+        "regions of the graph",
+        ("plan", "effects", "exceptions", "random_ops", "connectivity", "junctions", "states", "region", "looping", "exits"),
+    ),
     (
         "what operators share",
         (
-            "alternatives", "arithmetic", "array_items", "attributes", "calls", "containers", "forcing", "foreign", "generators",
-            "iterables", "iteration", "loops", "opaque", "operations", "picking", "refusals", "substitution",
-            "try_state", "user_iterators",
+            "alternatives", "arithmetic", "array_items", "attributes", "calls", "container_items", "container_methods", "containers",
+            "dict_views", "forcing", "foreign", "generators", "growable_items", "iterables", "iteration", "loops", "opaque", "operations",
+            "picking", "refusals", "searches", "substitution", "try_state", "user_iterators",
         ),
     ),
     ("features", ("converters", "converters.*")),
     ("running", ("parameters", "input_signature", "guards", "profile", "taped", "trace", "verify", "dispatch", "embedding", "report")),
-    ("front ends", ("__init__", "__main__", "api", "keras", "export", "check")),
+    ("front ends", ("__init__", "__main__", "api", "keras", "keras.*", "export", "export_*", "check")),
 )  # fmt: skip
 
 REGISTRY = "imp2tf.converters"

@@ -1,0 +1,186 @@
+"""Loops of the graph.
+
+A loop body is traced until its state no longer widens, starting from where the same loop ended before, so that nested
+loops do not explode. Then the functional While is built.
+"""
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from imp2tf.connectivity import Junction
+from imp2tf.effects import order_effects
+from imp2tf.errors import NoFixpoint, fall_back
+from imp2tf.exceptions import ProgramRaise, user_frames
+from imp2tf.join import describe, join, without_stale
+from imp2tf.junctions import junctions_of, note_junction, results_vary
+from imp2tf.places import Place
+from imp2tf.random_ops import draw_eagerly, readable
+from imp2tf.region import arrive, check, emit_raise, frozen_place, last_call, note_cells, scope
+from imp2tf.session import Log, Session, current
+from imp2tf.sharing import with_aliases
+from imp2tf.snapshots import freeze
+from imp2tf.specs import SCALAR, Constant, Spec
+from imp2tf.states import State, Variables
+from imp2tf.tf_compat import build_while
+from imp2tf.values import DEAD, Deferred, PyNumber, Union
+
+__all__ = ["kept", "loop"]
+
+MAX_WIDENINGS = 12
+
+
+class _Widen(BaseException):
+    """A loop body was traced and its state does not fit the assumed specs."""
+
+    def __init__(self, layout: _Layout) -> None:
+        super().__init__()
+        self.layout = layout
+
+
+@dataclasses.dataclass
+class _Layout:
+    """How a loop's state is carried: specs of the local variables, and the places of the heap with theirs."""
+
+    locals: list[Spec]
+    places: list[Place]
+    place_specs: list[Spec]
+    told: int = 0  # how many flags tell the ways that turns took (`imp2tf.junctions`)
+
+    @property
+    def specs(self) -> list[Spec]:
+        return [*self.locals, *self.place_specs]
+
+
+def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hashable) -> None:
+    """A While of the graph: `go` says whether it is entered; `step` runs the body and says whether it goes on."""
+    session = current()
+    session.counts["loops"] += 1
+    site = site, tuple(user_frames())
+    note_cells(session, step, state.get, *(one.get for one in session.consumers))
+    state = state.also(session.consumers)
+    before, variables = state.get(), Variables(step)
+    entry = [freeze(value) for value in before]
+    layout = _first_layout(session, site, entry)
+    session.regions += 1
+    session.loops += 1
+    try:
+        for _ in range(MAX_WIDENINGS):
+            try:
+                outputs, host, inner = _build(session, go, step, state, entry, layout)
+            except _Widen as wider:
+                layout = wider.layout
+            else:
+                break
+            finally:
+                variables.restore()
+                state.set(before)
+        else:
+            fall_back(NoFixpoint, "the state of a loop changes its kind on every turn")
+    finally:
+        session.regions -= 1
+        session.loops -= 1
+    session.loop_memo[site] = layout
+    graph = tf.compat.v1.get_default_graph()
+    op = last_call(session, graph)
+    tensors = iter(outputs)
+    note_junction(session, graph, op, go, inner, [next(tensors)] if inner else [])
+    if host:
+        session.host_ops.add((id(graph), op.name))
+        check(op)
+    arrive(session, state, layout.places, layout.specs, tensors)
+
+
+def _first_layout(session: Session, site: Hashable, entry: list[Any]) -> _Layout:
+    memo: _Layout | None = session.loop_memo.get(site)
+    if memo is None or len(memo.locals) != len(entry):
+        return _Layout([_first_guess(value) for value in entry], [], [])
+    places = [place for place in memo.places
+              if session.birth_depth(place.owner) <= session.depth and id(place.owner) not in session.sealed]
+    specs = {place: without_stale(spec) for place, spec in zip(memo.places, memo.place_specs, strict=True)}
+    return _Layout(
+        [join(Constant(value), without_stale(spec)) for value, spec in zip(entry, memo.locals, strict=True)], places,
+        [join(Constant(frozen_place(place, session.depth + 1)), specs[place]) for place in places], memo.told)
+
+
+def _first_guess(value: Any) -> Spec:
+    """Tensors and run-time numbers are likely to change in the loop; Python values stay constants until they do."""
+    return describe(value) if isinstance(value, (tf.Tensor, PyNumber, Deferred)) else Constant(value)
+
+
+def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, entry: list[Any],
+            layout: _Layout) -> tuple[list[tf.Tensor], bool, list[Junction]]:
+    """The results of a While, whether it calls Python, and the junctions in it whose ways are the first result."""
+    places = [frozen_place(place, session.depth + 1) for place in layout.places]
+    ways = [tf.zeros([layout.told], tf.bool)] if layout.told else []
+    init = [go, *ways, *(tensor for value, spec in zip([*entry, *places], layout.specs, strict=True) for tensor in spec.pack(value))]
+    shapes = [SCALAR, *(one.shape for one in ways), *(shape for spec in layout.specs for _, shape in spec.components())]
+    hosts: list[bool] = []
+    inner: list[Junction] = []
+
+    def body(_: tf.Tensor, *tensors: tf.Tensor) -> list[tf.Tensor]:
+        graph = tf.compat.v1.get_default_graph()
+        draw_eagerly(session, graph)
+        session.counts["loop_traces"] += 1
+        with session.log() as log, scope():
+            arrive(session, state, layout.places, layout.specs, iter(tensors[len(ways):]))
+            go_on, *packed = _turn(session, step, state, layout, log)
+            inner[:], told = _told(session, layout, graph, packed, tensors)
+            outputs = readable([go_on, *told, *packed])
+            hosts.append(order_effects(session, graph))
+            return outputs
+
+    outputs = build_while(body, init, shapes)
+    return outputs[1:], bool(hosts and hosts[-1]), inner
+
+
+def _told(session: Session, layout: _Layout, graph: Any, packed: list[tf.Tensor],
+          tensors: Sequence[tf.Tensor]) -> tuple[list[Junction], list[tf.Tensor]]:
+    """The junctions in a turn, and which ways they went in this turn or one before, if gradients depend on it."""
+    junctions = junctions_of(session, graph)
+    size = 2 * len(junctions.keys)
+    if size != layout.told and (layout.told or results_vary(graph, packed)):
+        raise _Widen(dataclasses.replace(layout, told=size))
+    return (junctions.keys, [tf.logical_or(tensors[0], junctions.vector())]) if layout.told else ([], [])
+
+
+def _turn(session: Session, step: Callable[[], tf.Tensor], state: State, layout: _Layout, log: Log) -> list[tf.Tensor]:
+    """One traced turn: the packed state at its end, or `_Widen`."""
+    depth, dead = session.depth, False
+    try:
+        go: Any = step()
+    except ProgramRaise as raised:
+        emit_raise(session, raised)
+        go, dead = tf.constant(False), True
+    values = [DEAD] * len(layout.locals) if dead else [freeze(value, depth) for value in state.get()]
+    written = [DEAD if dead else frozen_place(place, depth) for place in layout.places]
+    known = set(layout.places)
+    fresh = {} if dead else {place: frozen_place(place, depth) for place in list(log) if place not in known and session.outlives(place)}
+    marked = with_aliases([*range(len(values)), *layout.places, *fresh], [*values, *written, *fresh.values()])
+    count = len(values), len(values) + len(written)
+    values, written = marked[: count[0]], marked[count[0]: count[1]]
+    fresh = dict(zip(fresh, marked[count[1]:], strict=True))
+    wider = [join(spec, Constant(value)) for spec, value in zip(layout.specs, [*values, *written], strict=True)]
+    if fresh or wider != layout.specs:
+        raise _Widen(_widened(session, layout, wider, fresh, log))
+    packed = [tensor for spec, value in zip(layout.specs, [*values, *written], strict=True) for tensor in spec.pack(value)]
+    return [tf.convert_to_tensor(go, tf.bool), *packed]
+
+
+def _widened(session: Session, layout: _Layout, wider: list[Spec], fresh: dict[Place, Any], log: Log) -> _Layout:
+    """The next layout to try; places found in this turn enter with the join of their old and new values."""
+    session.undo(log)
+    log.clear()
+    count = len(layout.locals)
+    specs = [kept(join(Constant(frozen_place(place, session.depth)), Constant(value))) for place, value in fresh.items()]
+    return _Layout(wider[:count], [*layout.places, *fresh], [*wider[count:], *specs], layout.told)
+
+
+def kept(spec: Spec) -> Spec:
+    """Nothing of an abandoned trace may survive as a constant."""
+    if isinstance(spec, Constant) and isinstance(spec.value, (tf.Tensor, PyNumber, Union, Deferred)):
+        return describe(spec.value)
+    return spec

@@ -1,0 +1,142 @@
+"""More faults that random programs found, and what was near them."""
+from __future__ import annotations
+
+import time
+
+import pytest
+import tensorflow as tf
+
+import imp2tf
+from imp2tf import dispatch
+from imp2tf.exceptions import ProgramRaise
+from imp2tf.trace import AlwaysRaises
+from tests.differential import check
+
+SIGNS = ([1.0, 3.0], [-1.0, 2.0], [-2.0, -1.0, 4.0])
+
+
+@pytest.mark.parametrize("known", [
+    lambda: (2, 5, 7), lambda: range(3), lambda: [tf.constant(1.0), None, 2], lambda: {"a": 1, "b": 2, "c": 3}])
+def test_known_items_beside_items_of_the_run(known) -> None:
+    def make():
+        def f(v):
+            found = None
+            for e, found in zip(v, known()):
+                if e > 2:
+                    break
+            return found
+        return f, [((tf.constant(values),), {}) for values in SIGNS]
+    check(make)
+
+
+def test_known_items_in_a_loop_of_the_graph() -> None:
+    def make():
+        def f(v, x):
+            for e, k in zip(v, (2, 5, 7)):
+                x = x + e * k
+            return x
+        return f, [((tf.constant(values), tf.constant(1.0)), {}) for values in SIGNS]
+    check(make, graph=True, grad=True)
+
+
+def test_end_and_separator_of_a_print_come_from_the_run() -> None:
+    def make():
+        def f(x):
+            print("a", "b", sep="-" if x > 0 else "+", end="!\n" if x > 1 else "?\n")
+            return x
+        return f, [((tf.constant(value),), {}) for value in (1.0, 2.0, -1.0)]
+    check(make, graph=True)
+
+
+def test_a_turn_that_is_never_made_reads_what_it_bound() -> None:
+    def make():
+        def f(v, m):
+            for _ in v:
+                for m in tf.range(m):
+                    pass
+                return 0
+            return m
+        return f, [((tf.constant(values), tf.constant(2)), {}) for values in SIGNS]
+    check(make, graph=True)
+
+
+def test_a_loop_that_always_ends_inside_a_loop() -> None:
+    def make():
+        def f(x, n):
+            k = 0
+            while 4:
+                k += 1
+                while tf.logical_not(x > 1.5):
+                    n = k // 2
+                    return x
+                break
+            return n
+        return f, [((tf.constant(value), 3), {}) for value in (1.0, 2.0)]
+    check(make)
+
+
+def test_an_endless_loop_in_a_branch_that_is_never_taken() -> None:
+    @imp2tf.convert(profile_runs=0)
+    def f(x, n):
+        if x > 100.0:
+            while n:
+                x = x * 2.0
+        return x
+
+    start = time.monotonic()
+    assert f(tf.constant(1.0), 1) == 1.0
+    assert time.monotonic() - start < 30.0
+    assert "goes on for more than" in f.stats()["fallbacks"][0]["reason"]
+
+
+def test_what_looks_like_the_programs_error_has_a_reason(monkeypatch) -> None:
+    def mistaken(*_):
+        raise AlwaysRaises from ProgramRaise(KeyError("mistaken"))
+
+    @imp2tf.convert(profile_runs=0)
+    def f(x):
+        return x * 2.0
+
+    monkeypatch.setattr(dispatch, "trace_call", mistaken)
+    for _ in range(3):
+        assert f(tf.constant(1.0)) == 2.0
+    reason, = f.stats()["fallbacks"]
+    assert reason["count"] == 3 and "KeyError" in reason["reason"]
+
+
+def test_one_of_two_is_no_function() -> None:
+    def make():
+        def f(x):
+            g = None
+            if x > 0:
+                def g(z):
+                    return z * 2.0
+            return g(x)
+        return f, [((tf.constant(value),), {}) for value in (1.0, -1.0)]
+    check(make, graph=True)
+
+
+def test_reasons_show_no_addresses() -> None:
+    @imp2tf.convert(profile_runs=0)
+    def f(x):
+        d = {"a": x} if x > 0 else {"b": x}
+        for _ in tf.range(2):
+            d["c"] = x
+        return d
+
+    f(tf.constant(1.0))
+    assert all(" at 0x" not in entry["reason"] for entry in f.stats()["fallbacks"])
+
+
+def test_in_a_graph_of_somebody_else_the_reason_is_raised() -> None:
+    @imp2tf.convert
+    def f(x):
+        if x > 0:
+            import json
+            json.dumps([x.ref()])
+        return x
+
+    with pytest.raises(imp2tf.ConversionError) as caught:
+        tf.function(f, autograph=False)(tf.constant(1.0))
+    assert caught.value.hint and "symbolic" in str(caught.value)
+    assert caught.value.location is not None and caught.value.location.function == "f"
