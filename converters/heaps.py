@@ -52,8 +52,10 @@ def _replace(heap: Any, item: Any) -> Any:
 
 
 def _make(heap: Any) -> None:
-    for place in reversed(range(len(heap) // 2)):
+    place = len(heap) // 2 - 1
+    while place >= 0:
         _sink(heap, place)
+        place -= 1
 
 
 def _rise(heap: Any, top: Any, place: Any) -> None:

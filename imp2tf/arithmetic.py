@@ -210,6 +210,8 @@ def _with_number(op: str, function: Function, a: Any, b: Any) -> Any:
         return _numbers(op, a, b)
     if isinstance(a, (str, bytes)) and op == "%":
         return Deferred(operator.mod, (a, b))
+    if isinstance(a, Deferred) or isinstance(b, Deferred):
+        return computed(function, (a, b))
     for this, other in ((a, b), (b, a)):
         if isinstance(this, PyNumber) and isinstance(other, (tf.Tensor, tf.Variable, tf.RaggedTensor)):
             dtype = other.dtype
@@ -268,7 +270,7 @@ def _compare_number(op: str, a: Any, b: Any) -> Any:
         x, y = as_number(a, kind), as_number(b, kind)
         function = {"==": tf.equal, "!=": tf.not_equal}.get(op, COMPARE[op])
         return PyNumber("bool", function(x, y))
-    if any(isinstance(value, (tf.Tensor, tf.Variable, np.ndarray, np.generic)) for value in (a, b)):
+    if any(isinstance(value, (tf.Tensor, tf.Variable, np.ndarray, np.generic, Deferred)) for value in (a, b)):
         return _with_number(op, COMPARE[op], a, b)
     if op in ("==", "!="):
         return op == "!="

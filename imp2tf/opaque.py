@@ -223,16 +223,17 @@ def change_array(function: Callable[..., Any], owner: Any, *args: Any) -> None:
     session = current()
     if isinstance(owner, np.ndarray) or (isinstance(owner, Deferred) and not isinstance(owner.function, Kept)):
         leave_in_place(session, owner)
-    kind = owner.function.kind if isinstance(owner, Deferred) else None
-    if kind is None or kind.cls is not np.ndarray or session.embedded:
+    if not isinstance(owner, Deferred) or not isinstance(owner.function, Live) or session.embedded or session.trying:
         fall_back(ForeignCall, f"an element of a {type(owner).__name__} is assigned")
-    if not isinstance(owner.function, Live) or session.trying:
-        fall_back(ForeignCall, "an array that library code returned is changed")
-    array = owner.function()
+    _note_changed(session, owner.function())
+    host_call(function, owner, *args)
+
+
+def _note_changed(session: Session, array: np.ndarray) -> None:
+    """An array of the program is changed: nothing of it may be a constant or an input of the graph."""
     if any(isinstance(one, np.ndarray) and np.may_share_memory(one, array) for one in session.outside.read_owners.values()):
         fall_back(ForeignCall, "an array is changed that is part of another")
     session.outside.touched[id(array)] = array
-    host_call(function, owner, *args)
 
 
 def leave_in_place(session: Session, array: Any) -> NoReturn:
@@ -266,6 +267,8 @@ def _made(session: Session, call: Callable[..., Any], name: str, args: tuple[Any
         for value in (*args, *kwargs.values()):
             if isinstance(value, np.ndarray) or (isinstance(value, Deferred) and value.function is numpy_value):
                 leave_in_place(session, value)
+            if isinstance(value, Deferred) and isinstance(value.function, Live):
+                _note_changed(session, value.function())
     if mutable and changed:
         fall_back(ForeignCall, f"{name} changes or keeps an object that it is given")
 

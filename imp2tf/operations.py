@@ -129,10 +129,6 @@ def in_place(op: str, a: Any, b: Any) -> Any:
     return binary_operation(op, a, b)
 
 
-IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
-    "+": python.iadd, "-": python.isub, "*": python.imul, "/": python.itruediv, "//": python.ifloordiv, "%": python.imod,
-    "**": python.ipow, "@": python.imatmul, "&": python.iand, "|": python.ior, "^": python.ixor, "<<": python.ilshift, ">>": python.irshift,
-}
 UPDATES = {"|": "update", "&": "intersection_update", "-": "difference_update", "^": "symmetric_difference_update"}
 
 

@@ -414,7 +414,134 @@ def every_result_of_a_disabled_function_counts() -> World:
     return fn, each(f32(1.0), f32(2.0), f32(3.0), f32(4.0))
 
 
+@program("host_calls", graph=True)
+def elements_of_an_outer_array_are_assigned() -> World:
+    table = np.ones(2, np.float32)
+
+    def double():
+        table[:] = table * 2.0
+
+    def fn(x):
+        before = x * table
+        double()
+        return before, table[0] * x
+    return fn, each(f32(1.0), f32(2.0), f32(3.0)), lambda: table
+
+
+@program("host_calls", graph=True)
+def an_outer_array_is_added_to_and_steers() -> World:
+    class Histogram:
+        def __init__(self) -> None:
+            self.counts = np.zeros(4)
+
+    seen = Histogram()
+
+    def fn(x):
+        counts = seen.counts
+        counts += 0.5
+        counts[int(x)] = counts[int(x)] + float(x)
+        if counts.sum() > 6.0:
+            return x * counts, counts.max()
+        return x + counts, counts.max()
+    return fn, each(f32(1.0), f32(2.0), f32(3.0)), lambda: seen.counts
+
+
+@program("host_calls", graph=True)
+def an_outer_array_is_filled_in_a_tensor_loop() -> World:
+    history = np.zeros(5, np.float32)
+
+    def fn(x):
+        i = 0
+        while x > 0.5 and i < 5:
+            history[i] = x
+            x = x / 2.0
+            i += 1
+        return x, i, history.max()
+    return fn, each(f32(1.0), f32(8.0), f32(0.25)), lambda: history
+
+
+@program("host_calls", graph=True)
+def an_array_that_varies_is_an_argument() -> World:
+    def fn(x, a):
+        return x * a, tf.reduce_sum(a[:2]), a
+    return fn, [call(f32(float(i)), np.float32([i, 1.0, i * i])) for i in range(5)]
+
+
 @program("host_calls")
+def a_view_of_an_array_that_changes() -> World:
+    table = np.arange(4, dtype=np.float32)
+    row = table[:2]
+
+    def fn(x):
+        y = x * row
+        table[0] = 7.0
+        return y, x * row, table
+    return fn, each(f32(1.0), f32(2.0), f32(3.0)), lambda: (table, row)
+
+
+@program("host_calls")
+def an_array_made_here_is_filled() -> World:
+    def fn(x):
+        made = np.zeros(3, np.float32)
+        for i in range(3):
+            made[i] = float(x) + i
+        return x * made, made
+    return fn, each(f32(1.0), f32(2.0), f32(3.0))
+
+
+@program("host_calls")
+def an_array_that_varies_is_iterated_over() -> World:
+    def fn(x, a):
+        for item in a:
+            x = x + float(item)
+        return x
+    return fn, [call(f32(float(i)), np.float32([i, 1.0, i * i])) for i in range(4)]
+
+
+@program("host_calls", graph=True)
+def heaps_made_here() -> World:
+    def fn(xs):
+        heap = [(float(x), i) for i, x in enumerate(xs)]
+        heapq.heapify(heap)
+        first = heapq.heappop(heap)
+        second = heapq.heappushpop(heap, (2.5, 9))
+        third = heapq.heapreplace(heap, (0.5, 8))
+        return first, second, third, heap
+    return fn, each(f32([3.0, 1.0, 2.0]), f32([1.0, 1.0, 0.0]), f32([5.0, 4.0, 4.0]))
+
+
+@program("host_calls", graph=True)
+def a_heap_of_run_time_length_sorts() -> World:
+    def fn(xs):
+        heap: list = []
+        for x in xs:
+            heapq.heappush(heap, x)
+        out = []
+        while heap:
+            out.append(heapq.heappop(heap))
+        return out
+    return fn, each(f32([3.0, 1.0, 2.0]), f32([1.0]), f32([5.0, 4.0, 4.0, 1.0]))
+
+
+@program("host_calls")
+def a_heap_that_is_empty() -> World:
+    def fn(x):
+        heap: list = []
+        if x > 1.0:
+            heap.append(x)
+        return heapq.heappop(heap)
+    return fn, each(f32(2.0), f32(1.0))
+
+
+@program("host_calls", graph=True)
+def tuples_are_ordered() -> World:
+    def fn(x, y):
+        a, b = (int(x), float(y)), (int(y), float(x))
+        return a < b, a >= b, [1, float(x)] < [1, float(y)], (1, a) <= (1, a, 2)
+    return fn, [call(f32(1.0), f32(2.0)), call(f32(2.0), f32(1.0)), call(f32(1.0), f32(1.5)), call(f32(1.0), f32(1.0))]
+
+
+@program("host_calls", graph=True)
 def an_array_is_shuffled_in_place() -> World:
     order, rs = np.arange(4), np.random.RandomState(0)
 
