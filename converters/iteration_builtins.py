@@ -17,7 +17,7 @@ from imp2tf.containers import append, listed, new, new_list, static, tuple_of
 from imp2tf.errors import ForeignCall, NeedsValue, UnsupportedSyntax, fall_back
 from imp2tf.generators import PushedEnumerate, PushedMap, as_pushed
 from imp2tf.growable import picked, stacked_column
-from imp2tf.heap import contents, is_container, is_user_function
+from imp2tf.heap import contents, is_container, is_user_function, set_contents
 from imp2tf.iterables import cursor, each, is_lazy, known_items
 from imp2tf.iteration import (
     Cursor,
@@ -36,7 +36,7 @@ from imp2tf.picking import permuted
 from imp2tf.region import leave_to_python_if, select, stop_if
 from imp2tf.specs import Dense, Number
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import SKIP, Deferred, Growable, PyNumber, StandIn, Union, is_runtime, number_kind
+from imp2tf.values import SKIP, Deferred, Growable, PyNumber, StandIn, Table, Union, is_runtime, number_kind
 
 
 @replace_call(range)
@@ -157,6 +157,10 @@ def set_(value: Any = ()) -> Any:
 @replace_call(dict)
 def dict_(*args: Any, **kwargs: Any) -> Any:
     """``dict(...)``."""
+    if args and isinstance(args[0], dict) and isinstance(contents(args[0]), Table) and not kwargs:
+        made: Any = new({})
+        set_contents(made, contents(args[0]))
+        return made
     if args and isinstance(args[0], dict):
         items = static(args[0], "dict()")
     else:

@@ -16,7 +16,7 @@ from imp2tf.calls import replace_call
 from imp2tf.connectivity import connections_around, enclosing
 from imp2tf.effects import has_effects_so_far
 from imp2tf.foreign import adopted, lowered
-from imp2tf.junctions import decided, junctions_of, where_loops_turn
+from imp2tf.junctions import Outcomes, decided, junctions_of, where_loops_turn
 from imp2tf.region import leave_to_python_if
 from imp2tf.session import current
 from imp2tf.tf_compat import is_symbolic_tensor
@@ -54,23 +54,30 @@ def none_where_unconnected(found: Any, target: Any, sources: Any, unconnected: A
         return found
     session = current()
     junctions = [junctions_of(session, graph) for graph in enclosing(targets)]
-    mask = decided(reached, len(whole), junctions)
-    usual = 0 if isinstance(mask, int) or has_effects_so_far(session) else where_loops_turn(reached, junctions)
-    gradients = [_present(one, mask, usual, bit) for bit, one in enumerate(tf.nest.flatten(found))]
+    outcome = decided(reached, junctions)
+    flat = tf.nest.flatten(found)
+    if isinstance(outcome, int):
+        return tf.nest.pack_sequence_as(sources, [one if outcome >> bit & 1 else None for bit, one in enumerate(flat)])
+    if session.interposed:  # Keras takes the gradients: what is not there is left out where they are applied
+        session.uncertain.extend((source, bit, outcome) for bit, source in enumerate(whole))
+        return found
+    usual = 0 if has_effects_so_far(session) else where_loops_turn(reached, junctions)
+    gradients = [_present(one, outcome, usual, bit) for bit, one in enumerate(flat)]
     return tf.nest.pack_sequence_as(sources, gradients)
 
 
-def _present(gradient: Any, mask: int | tf.Tensor, usual: int, bit: int) -> Any:
-    """A gradient, or None if the source of this number is not in the mask.
+def _present(gradient: Any, outcome: Outcomes, usual: int, bit: int) -> Any:
+    """A gradient, or None where the run does not find the source of this number connected.
 
     One that only a loop without a turn makes None is taken to be there; a run that finds it is not is left to Python.
     """
-    if gradient is None or isinstance(mask, int):
-        return gradient if gradient is None or mask >> bit & 1 else None
-    if usual >> bit & 1:
-        leave_to_python_if(tf.logical_not(mask[bit]), "a gradient is None because a loop had no turn")
+    if gradient is None or all(mask >> bit & 1 for mask in outcome.masks):
         return gradient
-    return Union(tf.cast(mask[bit], tf.int32), [None, gradient])
+    present = outcome.holds(bit)
+    if usual >> bit & 1:
+        leave_to_python_if(tf.logical_not(present), "a gradient is None because a loop had no turn")
+        return gradient
+    return Union(tf.cast(present, tf.int32), [None, gradient])
 
 
 def _is_dense(source: Any) -> bool:

@@ -14,7 +14,7 @@ from imp2tf.heap import contents, is_container
 from imp2tf.region import select, stop_if
 from imp2tf.session import active
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import LOST, UNBOUND, Deferred, Growable, PyNumber, StandIn, Union
+from imp2tf.values import LOST, UNBOUND, Deferred, Growable, PyNumber, StandIn, Table, Union
 
 __all__ = ["bound", "number_of", "over", "raise_error", "stripped", "truth", "truth_number"]
 
@@ -113,6 +113,8 @@ def _tensor_truth(value: tf.Tensor) -> tf.Tensor:
 def _container_truth(found: Any) -> Any:
     if isinstance(found, Growable):
         return tf.greater(growable_length(found), 0)
+    if isinstance(found, Table):
+        return tf.greater(tf.size(found.keys), 0)
     if isinstance(found, Union):
         return truth(over(found, lambda one: truth_number(_container_truth(one))))
     return bool(found)

@@ -17,12 +17,13 @@ from imp2tf.exceptions import ProgramRaise
 from imp2tf.forcing import RunArray, computed, tensor_of
 from imp2tf.region import stop_if
 from imp2tf.session import active
+from imp2tf.tf_compat import in_replica
 from imp2tf.values import NUMBER_DTYPES, Deferred, PyNumber, Union, is_runtime, number_kind
 
 __all__ = [
     "BINARY",
     "COMPARE",
-    "OVERFLOW",
+    "OVERFLOW", "UNUSUAL_POWER",
     "as_number",
     "as_tensor",
     "binary",
@@ -54,18 +55,22 @@ def run_operation(function: Function, *args: Any, **kwargs: Any) -> Any:
     What it raises on tensors of the graph may be worded otherwise than eager's error, or not be an error in eager at
     all: inside a branch the call is left to the run, elsewhere the whole call runs as Python.
     """
+    session = active()
+    if session is None:
+        return function(*args, **kwargs)
+    session.courses.append(None)  # what it calls cannot go on in a branch
     try:
         return function(*args, **kwargs)
     except Exception as error:
-        if active() is None:
-            raise
-        if isinstance(error, NOT_IN_GRAPH):
+        if isinstance(error, NOT_IN_GRAPH) or (isinstance(error, RuntimeError) and in_replica()):  # replicas cannot meet in a branch
             fall_back(TraceFailed, f"{type(error).__name__} while tracing: {error}", error)
         if any(holds_runtime(value) for value in (*args, *kwargs.values())):
             if not isinstance(error, (ValueError, TypeError, tf.errors.OpError)):
                 fall_back(TraceFailed, f"{type(error).__name__} while tracing: {error}", error)
             raise ProgramRaise(error, retry=(function, args, kwargs)) from error
         raise ProgramRaise(error) from error
+    finally:
+        session.courses.pop()
 
 
 def holds_runtime(value: Any, level: int = 0) -> bool:
@@ -127,6 +132,7 @@ def _numbers(op: str, a: Any, b: Any) -> PyNumber:
 
 
 OVERFLOW = "imp2tf: a Python int left the range of int64"
+UNUSUAL_POWER = "imp2tf: a power of Python numbers is of another kind, an error or out of range"
 SMALL = 2**31
 
 
@@ -171,13 +177,24 @@ def _division_error(op: str, kind: str, kind_a: str | None, kind_b: str | None) 
 
 
 def _power(a: Any, b: Any, kind: str) -> PyNumber:
-    if kind == "int" and not (isinstance(b, int) and b >= 0):
-        fall_back(NeedsValue, "an int to the power of a run-time int is an int or a float, by its sign")
-    if kind == "float" and not (isinstance(a, (int, float)) and a > 0) and not (isinstance(b, int) and b >= 0):
-        fall_back(NeedsValue, "a float power whose result may be complex or an error")
     x, y = as_number(a, kind), as_number(b, kind)
+    if kind == "int":
+        if isinstance(b, PyNumber):
+            y = _run_stops_unless(y >= 0, y)
+        elif b < 0:
+            fall_back(NeedsValue, "a run-time int to a negative power is a float or an error")
+        return PyNumber(kind, _within_range("**", a, b, x, y, tf.pow(x, y)))
     result = tf.pow(x, y)
-    return PyNumber(kind, _within_range("**", a, b, x, y, result) if kind == "int" else result)
+    real = (x >= 0.0) | tf.equal(y, tf.round(y))
+    regular = tf.math.is_finite(result) | ~tf.math.is_finite(x) | ~tf.math.is_finite(y)
+    return PyNumber(kind, _run_stops_unless(real & regular, result))
+
+
+def _run_stops_unless(condition: tf.Tensor, result: tf.Tensor) -> tf.Tensor:
+    """`result` where a power has the kind that it is taken for; else the run stops, and the call runs as Python."""
+    checked = tf.raw_ops.Assert(condition=condition, data=[UNUSUAL_POWER], summarize=1)
+    with tf.control_dependencies([checked]):
+        return tf.identity(result)
 
 
 def _bitwise(op: str, a: Any, b: Any, kind: str) -> PyNumber:

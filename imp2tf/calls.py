@@ -27,9 +27,9 @@ from imp2tf.opaque import call_disabled
 from imp2tf.places import Attribute
 from imp2tf.purity import has_plain_new
 from imp2tf.region import scope
-from imp2tf.session import Session, active, current, suspended
+from imp2tf.session import Session, active, current, resumed, suspended
 from imp2tf.sources import Member
-from imp2tf.tf_compat import in_eager_mode
+from imp2tf.tf_compat import builds_inside, in_eager_mode
 from imp2tf.values import LOST, Deferred, GeneratorCall, Sentinel, Union
 
 __all__ = ["Activation", "InForeignGraph", "add_substitute", "call", "callback", "converted_of", "invoke", "replace_call",
@@ -290,27 +290,41 @@ def callback(function: Any) -> Any:
     if not (is_user_function(code) or is_converted(code)):
         return function
 
+    outer = current()
+
     @functools.wraps(function)
     def traced(*args: Any, **kwargs: Any) -> Any:
         session = active()
-        if session is None:
+        if session is not None:
+            return _called_back(session, function, args, kwargs)
+        if not builds_inside(outer.graph):
             return function(*args, **kwargs)
-        if in_eager_mode():
-            with suspended():
-                return function(*args, **kwargs)
-        if tf.compat.v1.get_default_graph() is session.region_graphs[-1]:
-            return foreign.lowered(call(function, *args, **kwargs))
-        with session.log() as log, scope():
-            called = len(session.python_calls)
-            result = call(function, *args, **kwargs)
-            if any(session.outlives(place) for place in log):
-                raise InForeignGraph(ForeignCall(f"{function.__name__} changes Python state while library code calls it"))
-            if session.interposed and len(session.python_calls) > called:
-                raise InForeignGraph(ForeignCall(f"{function.__name__} calls Python while library code calls it"))
-            return foreign.lowered(result)
+        session = outer.in_another_thread()  # a replica of tf.distribute
+        with resumed(session), scope():
+            try:
+                return _called_back(session, function, args, kwargs)
+            finally:
+                outer.learn_from(session)
 
     traced.__imp2tf_callback__ = function  # type: ignore[attr-defined]
     return traced
+
+
+def _called_back(session: Session, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call by library code of a function that was given to it."""
+    if in_eager_mode():
+        with suspended():
+            return function(*args, **kwargs)
+    if tf.compat.v1.get_default_graph() is session.region_graphs[-1]:
+        return foreign.lowered(call(function, *args, **kwargs))
+    with session.log() as log, scope():
+        called = len(session.python_calls)
+        result = call(function, *args, **kwargs)
+        if any(session.outlives(place) for place in log):
+            raise InForeignGraph(ForeignCall(f"{function.__name__} changes Python state while library code calls it"))
+        if session.interposed and len(session.python_calls) > called:
+            raise InForeignGraph(ForeignCall(f"{function.__name__} calls Python while library code calls it"))
+        return foreign.lowered(result)
 
 
 # ------------------------------------------------------------------------------------------------ classes

@@ -126,11 +126,11 @@ class Dispatcher:
         if graph is not None:
             return (self._verified if stance() == "verify" else self._run)(graph, values, args, kwargs)
         assert failure is not None
-        if isinstance(failure, CertainlyRaises):
+        if isinstance(failure.__cause__, AlwaysRaises):
             return self._certain(failure, args, kwargs)
         return self._fall_back(failure, args, kwargs)
 
-    def _certain(self, failure: CertainlyRaises, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _certain(self, failure: ConversionError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Plain Python raises the program's own error; if it does not, it was none, and that is the reason."""
         result = self._plain(args, kwargs)
         if self.options.fullgraph:
@@ -375,17 +375,14 @@ class Dispatcher:
         return record
 
 
-class CertainlyRaises(TraceFailed):
-    """Tracing met an error that looks like the program's own, but plain Python does not raise it."""
-
-
-def _certainly(raises: AlwaysRaises) -> CertainlyRaises:
+def _certainly(raises: AlwaysRaises) -> TraceFailed:
+    """Why there is no graph if the error that tracing met is not the program's own after all."""
     raised = raises.__cause__
     error = raised.error if isinstance(raised, ProgramRaise) else raises
-    failure = CertainlyRaises(
+    failure = TraceFailed(
         f"tracing met {type(error).__name__}, which plain Python does not raise: {error}",
         location=innermost(raised.frames) if isinstance(raised, ProgramRaise) else None)
-    failure.__cause__ = error
+    failure.__cause__ = raises
     return failure
 
 

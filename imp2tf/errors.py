@@ -117,10 +117,10 @@ class TraceFailed(ConversionError):
 
 
 class RaisesUnderTry(ConversionError):
-    """An exception that depends on a tensor may be raised by a callee under try or with."""
+    """An exception that depends on a tensor may be raised by library code or an operation under try or with."""
 
     code = "I2T110"
-    hint = "raise in the try body itself, or test before calling"
+    hint = "raise it in code of the program, or test before calling"
 
 
 class Contents(ConversionError):

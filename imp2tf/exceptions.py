@@ -31,10 +31,12 @@ class ProgramRaise(BaseException):
 
     `retry` is set when an operation refused its arguments: the call that raises eager's error when it is run.
     `fresh` says that the error was made for this raise: each run makes its own, with the values of the run.
+    `record` is set instead of the error where it may be one of several (`imp2tf.records`).
     """
 
-    def __init__(self, error: BaseException, retry: Retry | None = None, fresh: bool = True) -> None:
+    def __init__(self, error: Any, retry: Retry | None = None, fresh: bool = True, record: Any = None) -> None:
         super().__init__(error)
+        self.record = record
         self.error = error
         self.fresh = fresh
         self.retry = retry

@@ -14,17 +14,16 @@ import tensorflow as tf
 
 from imp2tf import calls
 from imp2tf.effects import order_effects
+from imp2tf.embedding import assert_instead
 from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, LostValue, TraceFailed
 from imp2tf.exceptions import TRACE_BOUNDARIES, ProgramRaise
 from imp2tf.export_state import State, Widened
 from imp2tf.export_values import Lowering
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
-from imp2tf.refusals import REFUSED
 from imp2tf.region import scope
 from imp2tf.session import Relaxations, Session, resumed
 from imp2tf.trace import AlwaysRaises, Run, definition, graph_name, refuse_variable, traced
-from imp2tf.values import Deferred, PyNumber
 
 __all__ = ["Endpoint", "Served", "serve"]
 
@@ -158,25 +157,9 @@ def _stop(session: Session, write_back: Callable[[], list[tf.Operation]]) -> Cal
     def stop(raised: ProgramRaise) -> None:
         with tf.control_dependencies(write_back()):
             session.counts["stops"] += 1
-            tf.raw_ops.Assert(condition=tf.constant(False), data=_shown(raised), summarize=8)
+            assert_instead(raised)
 
     return stop
-
-
-def _shown(raised: ProgramRaise) -> list[Any]:
-    """The class and text of an exception as far as they are known, with the run-time values in it."""
-    if raised.retry is not None:
-        what = "its arguments" if raised.error is REFUSED else str(raised.error)
-        return [f"{getattr(raised.retry[0], '__name__', 'an operation')} refuses {what}"]
-    data: list[Any] = []
-    texts = [type(raised.error).__name__ + ":"]
-    for arg in raised.error.args:
-        for part in arg.args if isinstance(arg, Deferred) else (arg,):
-            if isinstance(part, (PyNumber, tf.Tensor)):
-                data.append(part.tensor if isinstance(part, PyNumber) else part)
-            else:
-                texts.append(str(part) if isinstance(part, (str, int, float)) else type(part).__name__)
-    return [" ".join(texts), *data]
 
 
 # ------------------------------------------------------------------------------------------------ reasons

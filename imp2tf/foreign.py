@@ -17,7 +17,7 @@ from imp2tf.dict_views import DictView
 from imp2tf.errors import Contents, ForeignCall, NeedsValue, NoSource, fall_back
 from imp2tf.exceptions import innermost, user_frames
 from imp2tf.forcing import RunArray, computed, forced, kept_class, tensor_of
-from imp2tf.growable import growable_length
+from imp2tf.growable import compact, growable_length
 from imp2tf.heap import contents, is_container, is_user_function
 from imp2tf.opaque import call_library, call_method_of_kept
 from imp2tf.purity import (
@@ -30,11 +30,11 @@ from imp2tf.purity import (
     is_tensorflow,
     writes_into_argument,
 )
-from imp2tf.region import leave_to_python_if, stop_if
+from imp2tf.region import leave_to_python_if, select, stop_if
 from imp2tf.results import Kept
 from imp2tf.session import current
 from imp2tf.specs import Dense, Number
-from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, StandIn, Union, numpy_value
+from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, StandIn, Table, Union, call_method, numpy_value
 
 __all__ = ["call_deferred", "call_foreign", "construct", "lowered", "materialized", "may_change", "method_of_deferred", "numpy_value",
            "register_host_method"]
@@ -220,7 +220,7 @@ def _lowered_container(value: Any, inside: bool) -> Any:
     found = contents(value)
     if isinstance(found, Growable):
         return _stacked(found, inside)
-    if isinstance(found, Union):
+    if isinstance(found, (Table, Union)):
         fall_back(Contents, "TensorFlow is given a container of unknown contents")
     if isinstance(found, dict):
         return _same_mapping(value, {key: lowered(item, inside=True) for key, item in found.items()})
@@ -260,7 +260,8 @@ class StackedList:
         """All elements as one tensor."""
         (dtype, shape), = self.found.element.components()
         known = shape.as_list() if shape.is_fully_defined() else -1
-        stacked = tf.raw_ops.TensorListStack(input_handle=self.found.handles[1], element_shape=known, element_dtype=dtype)
+        handle = compact(self.found).handles[1]
+        stacked = tf.raw_ops.TensorListStack(input_handle=handle, element_shape=known, element_dtype=dtype)
         if shape.rank is not None:
             stacked.set_shape([None, *shape.as_list()])
         return stacked
@@ -277,6 +278,8 @@ def _call_with_list(function: Any, args: list[Any], kwargs: dict[str, Any]) -> A
     if grown is None or any(isinstance(value, StackedList) for value in rest):
         fall_back(Contents, f"{_name(function)} is given a list of run-time length")
     _stop_if_refused_empty(function, grown, args[1:], kwargs)
+    if function is tf.ragged.stack and not rest:
+        return _ragged(grown)
     if function is tf.concat and rest:
         return run_operation(_concat, grown, *args[1:], **kwargs)
     stacked = grown.stack()
@@ -309,10 +312,29 @@ def _concat(grown: StackedList, axis: Any, name: str | None = None) -> tf.Tensor
         fall_back(Contents, "tf.concat of a list of run-time length, of elements of unknown shape or along another axis")
     elements = [-1, *shape[1:].as_list()]
     joined = tf.raw_ops.TensorListConcatV2(
-        input_handle=grown.found.handles[1], element_shape=elements, leading_dims=tf.constant([], tf.int64), element_dtype=dtype)
+        input_handle=compact(grown.found).handles[1], element_shape=elements, leading_dims=tf.constant([], tf.int64), element_dtype=dtype)
     tensor = joined.tensor
     tensor.set_shape([None, *shape[1:].as_list()])
     return tensor
+
+
+def _ragged(grown: StackedList) -> Any:
+    """``tf.ragged.stack`` of vectors that may differ in length; of a single one it gives a tensor."""
+    (dtype, shape), = grown.found.element.components()
+    if shape.rank != 1:
+        fall_back(Contents, "tf.ragged.stack of a list of run-time length whose elements are no vectors")
+    with tf.init_scope():
+        like = tf.ragged.stack([tf.zeros([1], dtype) if dtype != tf.string else tf.constant([""])] * 2)
+    handle = compact(grown.found).handles[1]
+    joined = tf.raw_ops.TensorListConcatV2(
+        input_handle=handle, element_shape=[-1], leading_dims=tf.constant([], tf.int64), element_dtype=dtype)
+    joined.tensor.set_shape([None])
+
+    def rows() -> tf.RaggedTensor:
+        splits = tf.cast(tf.concat([[0], tf.cumsum(joined.lengths)], 0), like.row_splits.dtype)
+        return tf.RaggedTensor.from_row_splits(joined.tensor, splits, validate=False)
+
+    return select(tf.equal(growable_length(grown.found), 1), lambda: joined.tensor[None], rows)
 
 
 def _stop_if_refused_empty(function: Any, grown: StackedList, args: list[Any], kwargs: dict[str, Any]) -> None:
@@ -335,7 +357,7 @@ def materialized(value: Any) -> Any:
     """A value with its containers as plain Python objects that hold what the program sees."""
     if is_container(value):
         found = contents(value)
-        if isinstance(found, (Growable, Union)):
+        if isinstance(found, (Growable, Table, Union)):
             fall_back(Contents, "library code needs the contents of a container of run-time length")
         if isinstance(found, dict):
             return current().born(_same_mapping(value, {key: materialized(item) for key, item in found.items()}))
@@ -422,7 +444,7 @@ def call_deferred(function: Deferred, args: tuple[Any, ...], kwargs: dict[str, A
     known = kept_class(owner)
     if known is not None and not _is_pure_method_of(known, name):
         return call_method_of_kept(owner, known, name, args, kwargs)
-    return computed(_call_method, (owner, name, *map(materialized, args)), {key: materialized(value) for key, value in kwargs.items()})
+    return computed(call_method, (owner, name, *map(materialized, args)), {key: materialized(value) for key, value in kwargs.items()})
 
 
 READING: dict[type, tuple[str, ...]] = {
@@ -451,15 +473,11 @@ def may_change(value: Deferred) -> bool:
         return value.args[0].shape.rank != 0
     if isinstance(value.function, Kept):
         return not _is_immutable(value.function.kind.cls)
-    if value.function is _call_method and value.args[1] in NEW_LISTS:
+    if value.function is call_method and value.args[1] in NEW_LISTS:
         return True
     if isinstance(value.function, type) and issubclass(value.function, (str, int, float, bool)):
         return False
     return is_numpy_function(value.function) or any(may_change(arg) for arg in value.args if isinstance(arg, Deferred))
-
-
-def _call_method(owner: Any, name: str, *args: Any, **kwargs: Any) -> Any:
-    return getattr(owner, name)(*args, **kwargs)
 
 
 # ------------------------------------------------------------------------------------------------ Keras

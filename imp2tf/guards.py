@@ -13,6 +13,7 @@ from imp2tf.tf_compat import EagerTensor
 
 __all__ = ["Miss", "compile_guards", "describe_guard", "find_misses", "frozen_contents", "relax"]
 
+SHORT = 16  # elements of a container that the text of a test spells out
 GONE = (AttributeError, KeyError, IndexError, TypeError, ValueError, tf.errors.OpError)
 
 
@@ -54,6 +55,9 @@ def _test(guard: Guard, constant: Callable[[Any], str]) -> str:
         return f"type({value}) is {constant(expected)}"
     if guard.check == "same":
         return f"{value} is {expected.expression(constant)}"
+    if guard.check == "contents" and isinstance(expected, _Frozen) and expected.is_plain():
+        items = " and ".join(f"v[{place}] is {constant(item)}" for place, item in enumerate(expected.items))
+        return f"(type(v := {value}) is {constant(expected.kind)} and len(v) == {len(expected.items)}{' and ' + items if items else ''})"
     return f"{constant(_CHECKS[guard.check])}({value}, {constant(expected)})"
 
 
@@ -113,6 +117,11 @@ class _Frozen:
         self.kind = kind
         self.keys = keys
         self.items = items
+
+    def is_plain(self) -> bool:
+        """Whether it is a short list or tuple of things that are told apart by identity."""
+        return issubclass(self.kind, (list, tuple)) and len(self.items) <= SHORT and not any(
+            isinstance(item, (_Frozen, int, float, str, bytes)) for item in self.items)
 
     def holds(self, value: Any) -> bool:
         """Whether a container still is as it was."""

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import ForeignCall, fall_back, is_library_file
-from imp2tf.places import Attribute, Cell, Contents, Global, Place, Tail
+from imp2tf.places import Attribute, Cell, Contents, FromEnd, Global, Place, Tail
 from imp2tf.results import Live, Object
 from imp2tf.session import NOT_STORED, Session, current
 from imp2tf.sources import AllDistinct, Argument, Both, Item, Keys, Length, Member, Pinned, Source
@@ -24,8 +25,8 @@ from imp2tf.tf_compat import EagerTensor, capture_at_call_time
 from imp2tf.values import NUMBER_DTYPES, UNBOUND, Deferred, PyNumber, numpy_value
 
 __all__ = [
-    "INT_RANGE", "Fetch", "contents", "guard_distinct", "has_written_fields", "is_container", "is_drop_in", "is_same_input", "is_unread",
-    "is_user_function", "known_by_identity", "length", "lift", "old_value", "read", "set_contents", "view",
+    "INT_RANGE", "Fetch", "contents", "from_end", "guard_distinct", "has_written_fields", "is_container", "is_drop_in", "is_same_input",
+    "is_unread", "is_user_function", "known_by_identity", "length", "lift", "old_value", "read", "set_contents", "view",
 ]
 
 LITERALS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range)
@@ -307,12 +308,17 @@ def _function(session: Session, value: types.FunctionType, source: Source) -> No
 
 
 # ------------------------------------------------------------------------------------------------ containers
-def contents(container: Any) -> Any:
+def contents(container: Any, for_copy: bool = False) -> Any:
     """The elements of a list, deque, dict or set as the program sees them: list, dict, set or `Growable`.
 
-    Reading the elements of a container that existed before the call guards its length or keys.
+    Reading the elements of a container that existed before the call guards its length or keys. `for_copy` is for the machinery.
     """
     session, place = current(), Contents(container)
+    element = session.elements.get(id(container))
+    if element is not None:
+        return element.read()
+    if session.changed_elements and not for_copy and id(container) in session.sealed:
+        fall_back(ContentsError, "an element of a list of run-time length is read by another name after it was changed")
     raw = session.raw(place)
     if raw is not NOT_STORED:
         return raw
@@ -368,6 +374,28 @@ def is_unread(container: Any) -> bool:
     return not session.is_born(container) and place not in session.reads and not session.is_written(place)
 
 
+def from_end(container: list[Any], key: int) -> Any:
+    """``container[key]``, `key` counting from the end of a list whose elements nobody has read, without reading the others.
+
+    What the trace appended is at the end. So one graph serves every length. NOT_STORED where all elements have to be read.
+    """
+    session = current()
+    tail = session.raw(Tail(container))
+    appended = [] if tail is NOT_STORED else tail
+    if not isinstance(appended, list):
+        return NOT_STORED
+    if -key <= len(appended):
+        return appended[key]
+    before = key + len(appended)
+    if len(container) < -before or not isinstance(container[before], (EagerTensor, bool, int, float, str, type(None))):
+        return NOT_STORED
+    place = FromEnd(container, before)
+    if place not in session.reads:
+        session.reads[place] = lift(session, container[before], Item(session.source_of(container), before))
+    _note_data(session, place, container)
+    return session.reads[place]
+
+
 def length(container: Any) -> Any:
     """``len`` of a container that existed before the call and whose elements nobody has read: guarded, then an input."""
     session = current()
@@ -384,7 +412,9 @@ def has_written_fields(value: Any) -> bool:
 
 def set_contents(container: Any, value: Any) -> None:
     """Replace all elements of a container."""
-    current().write(Contents(container), value)
+    session = current()
+    session.versions[id(container)] += 1
+    session.put_contents(container, value)
 
 
 def is_container(value: object) -> bool:

@@ -6,6 +6,7 @@ way. Of a junction within a loop they tell which ways some turn took.
 """
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from imp2tf.connectivity import BOTH, CALLS, LOOPS, Connections, Junction, Ways,
 from imp2tf.session import Session
 from imp2tf.tf_compat import FuncGraph, function_graph
 
-__all__ = ["BranchFlags", "Junctions", "decided", "junctions_of", "note_junction", "results_vary", "ways_told",
+__all__ = ["BranchFlags", "Junctions", "Outcomes", "decided", "junctions_of", "note_junction", "results_vary", "ways_told",
            "where_loops_turn"]
 
 
@@ -107,10 +108,23 @@ class _TooMany(Exception):
     """There are too many junctions to tell their ways apart."""
 
 
-def decided(reached: Callable[[Connections], int], size: int, junctions: Sequence[Junctions]) -> int | tf.Tensor:
-    """A mask of `size` bits that depends on the way of the run so far: an int, or a bool vector of the graph that is being built."""
+@dataclasses.dataclass
+class Outcomes:
+    """The masks that runs find, and which of them this run does."""
+
+    masks: list[int]
+    number: tf.Tensor
+
+    def holds(self, bit: int) -> tf.Tensor:
+        """Whether a bit is set in the mask of this run."""
+        return tf.gather(tf.constant([bool(mask >> bit & 1) for mask in self.masks]), self.number)
+
+
+def decided(reached: Callable[[Connections], int], junctions: Sequence[Junctions]) -> int | Outcomes:
+    """A mask that may depend on the way of the run so far."""
     keys = [key for one in junctions for key in one.keys]
     flags: list[tf.Tensor] = []
+    masks: list[int] = []
     searched = 0
 
     def bounds(known: dict[Junction, Ways]) -> tuple[int, int]:
@@ -120,9 +134,14 @@ def decided(reached: Callable[[Connections], int], size: int, junctions: Sequenc
             raise _TooMany
         return reached(Connections(known)), reached(Connections(known, certain=True))
 
-    def decide(known: dict[Junction, Ways], found: tuple[int, int]) -> Any:
+    def number_of(mask: int) -> int:
+        if mask not in masks:
+            masks.append(mask)
+        return masks.index(mask)
+
+    def decide(known: dict[Junction, Ways], found: tuple[int, int]) -> int | tf.Tensor:
         if found[0] == found[1]:
-            return found[0]
+            return number_of(found[0])
         for place, key in enumerate(keys):
             if key not in known:
                 sides = [{**known, key: way} for way in WAYS]
@@ -131,14 +150,15 @@ def decided(reached: Callable[[Connections], int], size: int, junctions: Sequenc
                     first, second, both = (decide(side, one) for side, one in zip(sides, narrowed))
                     if not flags:
                         flags.append(tf.concat([one.vector() for one in junctions], 0))
-                    return _chosen(flags[0][2 * place], flags[0][2 * place + 1], [first, second, both], size)
-        return found[0]
+                    return _chosen(flags[0][2 * place], flags[0][2 * place + 1], first, second, both)
+        return number_of(found[0])
 
     found = bounds({})
     try:
-        return decide({}, found)
+        number = decide({}, found)
     except _TooMany:
         return found[0]
+    return masks[number] if isinstance(number, int) else Outcomes(masks, number)
 
 
 def where_loops_turn(reached: Callable[[Connections], int], junctions: Sequence[Junctions]) -> int:
@@ -147,6 +167,7 @@ def where_loops_turn(reached: Callable[[Connections], int], junctions: Sequence[
     return reached(Connections(known, certain=True))
 
 
-def _chosen(is_first: tf.Tensor, is_second: tf.Tensor, masks: Sequence[Any], size: int) -> tf.Tensor:
-    first, second, both = (tf.constant([bool(one >> bit & 1) for bit in range(size)]) if isinstance(one, int) else one for one in masks)
+def _chosen(is_first: tf.Tensor, is_second: tf.Tensor, first: Any, second: Any, both: Any) -> int | tf.Tensor:
+    if isinstance(first, int) and first == second == both:
+        return first
     return tf.where(tf.logical_and(is_first, is_second), both, tf.where(is_first, first, second))

@@ -22,7 +22,8 @@ from imp2tf.heap import contents, is_container, is_same_input, is_user_function,
 from imp2tf.opaque import change_array
 from imp2tf.region import select
 from imp2tf.searches import equal_growables, equals_items
-from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Union, is_runtime
+from imp2tf.table_items import has_key
+from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Table, Union, is_runtime
 
 __all__ = ["binary_operation", "compare_operation", "contains", "in_place", "is_same", "truth_as_number", "truth_of"]
 
@@ -257,6 +258,8 @@ def contains(container: Any, value: Any) -> Any:
     method = _user_method(container, "__contains__")
     if method is not None:
         return truth_number(call(method, container, value))
+    if is_container(container) and isinstance(contents(container), Table):
+        return has_key(contents(container), value)
     if is_container(container) or isinstance(container, tuple):
         return has_element(container, value)
     if isinstance(container, DictView):
@@ -272,8 +275,10 @@ def contains(container: Any, value: Any) -> Any:
 
 def _view_contains(view: DictView, value: Any) -> Any:
     if view.name == "keys":
-        return has_element(view.owner, value)
+        return contains(view.owner, value)
     found = view.found()
+    if isinstance(found, Table):
+        return contains(view.listed(), value)
     return over(found, lambda one: any_equal(list(view.of(one)), value)) if isinstance(found, Union) else any_equal(list(view), value)
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "Attribute",
     "Cell",
     "Contents",
+    "FromEnd",
     "Global",
     "Place",
     "Tail",
@@ -225,3 +226,13 @@ class Tail(Place):
     def written(self) -> Callable[[], Any]:
         length = len(self.owner)
         return lambda: self.owner[length:]
+
+
+class FromEnd(Place):
+    """An element of a list, by its distance from the end; it is only read."""
+
+    __slots__ = ()
+    kind = "element"
+
+    def read(self) -> Any:
+        return self.owner[self.key]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import copy
 import dataclasses
 import threading
 import time
@@ -19,6 +20,7 @@ import tensorflow as tf
 
 from imp2tf.errors import Contents, ConversionError, Location, fall_back
 from imp2tf.places import Attribute, Place
+from imp2tf.places import Contents as ContentsOf
 from imp2tf.sources import Pinned, PlacePart, Source
 from imp2tf.tf_compat import global_seed
 from imp2tf.values import Sentinel
@@ -190,14 +192,20 @@ class Session:
         self.references: list[tuple[Any, Source]] = []
         self.births: dict[int, int] = {}
         self.sealed: set[int] = set()
-        self.shared_elements = 0  # 1: an object may stand in two lists of run-time length; 2: also twice in one list
+        self.elements: dict[int, Any] = {}  # containers whose contents stand in a list of run-time length (`imp2tf.elements`)
+        self.uses_in_loops: list[Any] = []  # of these, those used in a loop that they are older than
+        self.versions: collections.Counter[int] = collections.Counter()  # how often the order of a container has changed
+        # elements were changed; 1: an object may stand in two lists of run-time length, 2: also twice in one list
+        self.changed_elements, self.shared_elements = False, 0
         self.kept: list[Any] = []  # what is known by its id must not go before the trace has ended
         self.callbacks: list[Any] = []  # TensorFlow holds functions that graphs call only weakly
         self.loop_memo: dict[Hashable, Any] = {}
         self.activations: list[Any] = []
-        self.trying = 0
+        self.trying = 0  # handlers that may want what is raised now
+        self.courses: list[Any] = []  # stretches of the program that exceptions with a handler leave (`imp2tf.region`)
         self.caught: list[Any] = []
         self.regions = 0
+        self.loop_depth = 0  # the log depth of the innermost body of a loop
         self.loops = 0  # of the regions, those that are bodies of loops
         self.left_in_loop: str | None = None  # why a turn of a loop may find that Python has to make the call
         self.counts: collections.Counter[str] = collections.Counter()
@@ -213,12 +221,25 @@ class Session:
         self.scopes: list[Any] = []
         self.region_graphs: list[Any] = []  # the graph of each region being traced, innermost last
         self.interposed = _thread.interposed
+        self.uncertain: list[tuple[Any, int, Any]] = []  # sources of gradients that may be None in eager, with the ways of the run
         self.disguises: list[Any] = []  # how libraries that the program runs in change its exceptions, innermost last
         self.consumers: list[Any] = []  # what the consumers of running generators may change: a State for each
         self.embedded = False
         self.stop: Callable[[Any], None] | None = None  # how an exception of the program ends a run that no Python attends
         self.refused: list[ConversionError] | None = None  # what a run without Python cannot do, where tracing goes on to find more
         self.run: Any = None
+
+    def in_another_thread(self) -> Session:
+        """The same trace as another thread goes on with it: what stands for the depth of calls is that thread's own."""
+        other = copy.copy(self)
+        other.activations, other.region_graphs = list(self.activations), list(self.region_graphs)
+        other.scopes, other.caught, other.consumers = [], [], []
+        return other
+
+    def learn_from(self, other: Session) -> None:
+        """Take over what another thread has found."""
+        self.opaque, self.left_in_loop = self.opaque or other.opaque, self.left_in_loop or other.left_in_loop
+        self.has_read_data, self.seeded = self.has_read_data or other.has_read_data, self.seeded or other.seeded
 
     # -------------------------------------------------------------------------------------- births
     @property
@@ -280,6 +301,14 @@ class Session:
         if place not in log:
             log[place] = self.raw(place)
         self._put(place, value)
+
+    def put_contents(self, container: Any, value: Any) -> None:
+        """Write all elements of a container whose order stays as it is."""
+        element = self.elements.get(id(container))
+        if element is not None:
+            element.write(container, value)
+        else:
+            self.write(ContentsOf(container), value)
 
     def _put(self, place: Place, value: Any) -> None:
         if self.holds_itself(place):

@@ -15,9 +15,10 @@ from typing import Any, NoReturn
 import tensorflow as tf
 
 from imp2tf import calls
-from imp2tf.arithmetic import OVERFLOW
-from imp2tf.containers import concatenated, grow
+from imp2tf.arithmetic import OVERFLOW, UNUSUAL_POWER
+from imp2tf.containers import concatenated, detached, grow
 from imp2tf.effects import commits, has_effects_so_far, order_effects
+from imp2tf.elements import check_uses
 from imp2tf.errors import (
     Fallback,
     GraphRefused,
@@ -33,10 +34,12 @@ from imp2tf.errors import (
 from imp2tf.exceptions import TRACE_BOUNDARIES, Frame, ProgramRaise, StopRun, located, raise_from_user_code, without_own_frames
 from imp2tf.guards import compile_guards
 from imp2tf.heap import Fetch, contents, guard_distinct, lift
+from imp2tf.iterables import each
 from imp2tf.junctions import junctions_of, results_vary
 from imp2tf.operations import compare_operation
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
+from imp2tf.placement import guard_placement
 from imp2tf.places import Place
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, draw_eagerly
@@ -104,6 +107,9 @@ class Run:
         return self.results[number]
 
     call = staticmethod(calls.call)
+    each = staticmethod(each)
+    check_uses = staticmethod(check_uses)
+    detached = staticmethod(detached)
     equal = staticmethod(functools.partial(compare_operation, "=="))
 
     @staticmethod
@@ -181,6 +187,7 @@ class AlwaysRaises(BaseException):
 
 OTHER = Sentinel("OTHER")  # an argument that is neither a tensor nor a literal
 
+
 Writes = Sequence[tuple[Place, Any]]
 Commit = Callable[[Writes], object]
 
@@ -212,6 +219,9 @@ class Graph:
     taped: Taped
     outside: Outside
     kinds: list[Any]  # for each parameter what it was traced for: a TypeSpec, a structure of them, a literal, or OTHER
+
+    def __post_init__(self) -> None:
+        self.fetches_more = any(callable(one) and not isinstance(one, Fetch) for one in self.captures)  # inputs that TensorFlow gives
 
     @property
     def has_effects(self) -> bool:
@@ -249,6 +259,8 @@ class Graph:
 
     def _call(self, args: Sequence[Any], commit: Commit) -> Any:
         captured = [one.at(args) if isinstance(one, Fetch) else one for one in self.captures]
+        if self.fetches_more:
+            captured = tf.nest.flatten([one() if callable(one) else one for one in captured])
         if not self.calls_python:
             return self._ran(captured, args, commit)
         with self.run.lock, self.run.of(args):
@@ -286,9 +298,10 @@ class Graph:
 
     def _refused(self, error: tf.errors.OpError) -> BaseException:
         """The error of the run, or the fallback that it stands for."""
-        if OVERFLOW not in error.message:
+        found = next((text for text in LEFT_PYTHON if text in error.message), None)
+        if found is None:
             return error
-        reason = NeedsValue("a Python int left the range of 64 bits")
+        reason = NeedsValue(LEFT_PYTHON[found])
         return reason if self.has_effects else Fallback(reason)
 
     def _finish(self, outputs: list[tf.Tensor], args: Sequence[Any], commit: Commit) -> Any:
@@ -297,6 +310,13 @@ class Graph:
         if self.writes:
             commit([(place(build), value(build)) for place, value in self.writes])
         return result
+
+
+# What the run says where a Python number is not what it was taken for.
+LEFT_PYTHON = {
+    OVERFLOW: "a Python int left the range of 64 bits",
+    UNUSUAL_POWER: "a power of Python numbers is of another kind, an error or out of range",
+}
 
 
 def _commit(writes: Writes) -> None:
@@ -333,6 +353,7 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
                 guard_distinct(session)
             outputs = [tf.identity(tensor) for tensor in recorder.tensors]
             outputs.extend(_way(session, outputs, parts))
+            guard_placement(session)
             if session.left_in_loop and has_effects_so_far(session):
                 fall_back(GraphRefused, session.left_in_loop)
         parts["calls_python"] = order_effects(session, session.graph)

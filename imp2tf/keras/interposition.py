@@ -20,12 +20,13 @@ import tensorflow as tf
 
 from imp2tf.calls import call, callback
 from imp2tf.converters.tapes import none_where_unconnected
-from imp2tf.errors import ForeignCall, RaisesUnderTry, VariableCreated, fall_back
+from imp2tf.errors import ForeignCall, NeedsValue, RaisesUnderTry, VariableCreated, fall_back
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.foreign import adopted, lowered
 from imp2tf.guards import frozen_contents
 from imp2tf.heap import LITERALS, is_user_function, known_by_identity
 from imp2tf.keras import private
+from imp2tf.keras.applying import applied
 from imp2tf.keras.carried import CarriedLosses, summing, while_loop
 from imp2tf.places import Attribute, Contents, Tail
 from imp2tf.session import NOT_STORED, Session, active, interposing, suspended
@@ -121,6 +122,10 @@ def _read(owner: Any, name: str) -> Any:
         return CarriedLosses(_get(owner, name)) if name == "_losses" else _get(owner, name)
     if name == "build":
         return _at_once(_get(owner, name))
+    if session.uncertain and name in ("apply", private.FILTERING) and isinstance(owner, keras.optimizers.Optimizer):
+        return applied(session, owner, name, _get(owner, name))
+    if session.relaxations.shapes and private.reads_static_batch(owner, name):
+        fall_back(NeedsValue, "the static size of the batch")
     found = _static(type(owner), name)
     if found is not None and hasattr(type(found), "__set__"):
         if isinstance(found, property) and is_user_function(found.fget):
@@ -149,11 +154,13 @@ def _field(session: Session, owner: Any, name: str, found: Any) -> Any:
             fields = {}
         else:
             return lowered(written, inside=True)
+    if isinstance(owner, keras.Variable) and (name in private.FIXED_IN_VARIABLES or isinstance(found, types.FunctionType)):
+        return _get(owner, name)
     source = PlacePart(session.source_of(owner), Attribute, name)
     if name in fields:
         _guard(session, source, fields[name])
         return fields[name]
-    if not isinstance(found, (classmethod, staticmethod)):
+    if is_user_function(found) or (not (name.startswith("_") and callable(found)) and not isinstance(found, (classmethod, staticmethod))):
         session.guard(source, "identity", UNBOUND)
     if is_user_function(found):
         _guard_class(session, type(owner), name)

@@ -15,11 +15,14 @@ import keras
 import tensorflow as tf
 from keras.src.backend.tensorflow import trainer as _trainer
 from keras.src.saving.keras_saveable import KerasSaveable
+from keras.src.trainers.compile_utils import CompileLoss
 from keras.src.utils import traceback_utils as _tracebacks
 
 __all__ = [
     "BASES",
     "BOOKKEEPING",
+    "FILTERING",
+    "FIXED_IN_VARIABLES",
     "LOOPING",
     "MADE_BY",
     "STEPS",
@@ -33,11 +36,15 @@ __all__ = [
     "is_trainer",
     "joined_batches",
     "makers",
+    "mask_of",
+    "reads_static_batch",
     "reduced",
+    "replace_call",
     "self_test",
     "settings",
     "strategy_of",
     "tells_arguments",
+    "variables_of",
 ]
 
 # The classes whose instances Keras reads and writes while it runs a step. None of them has hooks of its own for attribute reads.
@@ -59,6 +66,9 @@ MADE_BY: tuple[type, ...] = tuple(map(_first_constructor, (
 TRACKING: tuple[type, ...] = (keras.Layer, keras.Metric, keras.Optimizer)
 # What Keras notes for itself at every call, or once and for all: no part of what a step computes.
 BOOKKEEPING = frozenset({
+    "_allow_non_tensor_positional_args", "_call_has_mask_arg", "_call_has_training_arg", "_compute_loss_has_training_arg",
+    "_convert_input_args", "_functional", "_inputs", "_inputs_struct", "_nnx_op_mapping", "_nodes", "_nodes_by_depth", "_operations",
+    "_operations_by_depth", "_outputs", "_outputs_struct", "compiled",
     "_build_shapes_dict", "_call_context_args", "_call_has_context_arg", "_call_signature", "_called", "_eval_epoch_iterator",
     "_inbound_nodes", "_initial_epoch", "_lock", "_loss_ids", "_losses", "_losses_override", "_name", "_obj_reference_counts_dict",
     "_outbound_nodes", "_parent_path", "_path", "_saved_model_arg_spec", "_saved_model_inputs_spec", "_self_setattr_tracking", "_tracked",
@@ -81,6 +91,13 @@ class TensorFlow:
         return getattr(tf, name)
 
 
+# The method of an optimizer that every `apply` calls to leave out the variables whose gradient is None.
+FILTERING = "_filter_empty_gradients"
+# What a variable is made with, and keeps.
+FIXED_IN_VARIABLES = frozenset({
+    "_aggregation", "_autocast", "_dtype", "_initializer", "_layout", "_ndim", "_shape", "_synchronization", "_value",
+    "_should_act_as_resource_variable",
+})
 STEPS = {"train": "train_step", "test": "test_step", "predict": "predict_step"}
 _MADE = tuple(f"make_{kind}_function" for kind in STEPS)
 
@@ -99,6 +116,16 @@ def makers() -> Iterator[tuple[str, Callable[..., Any], Callable[[Callable[..., 
             setattr(_trainer.TensorFlowTrainer, name, method)
 
         yield kind, getattr(_trainer.TensorFlowTrainer, name), replace
+
+
+def replace_call(wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Put a wrapper around what Keras does when a model is called."""
+    _trainer.TensorFlowTrainer.__call__ = wrapper(keras.Layer.__call__)
+
+
+def mask_of(tensor: Any) -> Any:
+    """The mask that Keras has attached to a tensor, or None."""
+    return getattr(tensor, "_keras_mask", None)
 
 
 def forget_functions(model: Any) -> None:
@@ -129,6 +156,16 @@ def converts_optionals() -> bool:
 def flat_layers(owner: Any) -> list[Any]:
     """A layer and all layers in it."""
     return list(owner._flatten_layers())
+
+
+def variables_of(optimizer: Any) -> list[Any]:
+    """The variables that an optimizer was built for."""
+    return list(optimizer._trainable_variables)
+
+
+def reads_static_batch(owner: Any, name: str) -> bool:
+    """Whether Keras is about to weigh the losses of several outputs by the static size of the batch, which it takes for 1 if unknown."""
+    return name == "_flat_losses" and isinstance(owner, CompileLoss) and len(owner.__dict__.get(name) or ()) > 1
 
 
 def settings() -> tuple[Any, ...]:
@@ -165,6 +202,7 @@ def self_test() -> list[str]:
     missing += [base.__name__ for base in BASES if "__getattribute__" in vars(base)]
     missing += [made.__name__ for made in MADE_BY if not isinstance(vars(made).get("__init__"), types.FunctionType)]
     missing += [cls.__name__ for cls in (keras.Layer, keras.Loss, keras.Metric, keras.Optimizer) if not issubclass(cls, KerasSaveable)]
+    missing += [FILTERING] if not callable(getattr(keras.optimizers.Optimizer, FILTERING, None)) else []
     layer = keras.layers.Dense(1)
     layer(tf.zeros([1, 1]))
     missing += [name for name in ("_losses", "_loss_ids", "_called", "_tracker") if name not in vars(layer)]

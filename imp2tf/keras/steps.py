@@ -5,6 +5,7 @@ what they see with ``run_eagerly=True``, and what they change is seen by the nex
 """
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -18,14 +19,33 @@ from imp2tf.keras.interposition import interposed
 from imp2tf.options import Options
 from imp2tf.trace import Graph
 
-__all__ = ["Step", "predict_function", "step_function"]
+__all__ = ["Step", "StepDispatcher", "predict_function", "running_as_python", "step_function"]
 
 RECOMPILE_LIMIT = 32
 ARRAY_KINDS = "biuf"
 
 
-class _StepDispatcher(Dispatcher):
+class _Thread(threading.local):
+    as_python = 0
+
+
+_thread = _Thread()
+
+
+def running_as_python() -> bool:
+    """Whether a step of this thread runs as plain Python: then everything in it does."""
+    return _thread.as_python > 0
+
+
+class StepDispatcher(Dispatcher):
     """The graphs of one step of a model."""
+
+    def _plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        _thread.as_python += 1
+        try:
+            return super()._plain(args, kwargs)
+        finally:
+            _thread.as_python -= 1
 
     def _traced(self, values: Sequence[Any]) -> Graph:
         with interposed():
@@ -34,6 +54,14 @@ class _StepDispatcher(Dispatcher):
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any] | None:
         values = super()._bound(args, kwargs)
         return None if values is None else [_with_tensors(value) for value in values]
+
+    def stats(self) -> dict[str, Any]:
+        """What happened so far."""
+        names = ("calls", "graph_calls", "eager_calls", "host_calls", "traces", "guard_misses")
+        found: dict[str, Any] = {name: self.counts[name] for name in names}
+        found["fallbacks"] = [record.to_dict() for record in self.fallbacks.values()]
+        found["misses"] = list(self.misses)
+        return found
 
 
 def _with_tensors(data: Any) -> Any:
@@ -52,7 +80,7 @@ class Step:
         self.model = model
         self.reduction = "concat" if kind == "predict" else "auto"
         self.function: Callable[[Any], Any] = getattr(model, private.STEPS[kind])
-        self.dispatcher = _StepDispatcher(self.function, Options(
+        self.dispatcher = StepDispatcher(self.function, Options(
             jit_compile=True if model.jit_compile is True else None, recompile_limit=RECOMPILE_LIMIT))
 
     def __call__(self, data: Any) -> Any:
@@ -66,11 +94,7 @@ class Step:
 
     def stats(self) -> dict[str, Any]:
         """What happened so far."""
-        names = ("calls", "graph_calls", "eager_calls", "host_calls", "traces", "guard_misses")
-        found: dict[str, Any] = {name: self.dispatcher.counts[name] for name in names}
-        found["fallbacks"] = [record.to_dict() for record in self.dispatcher.fallbacks.values()]
-        found["misses"] = list(self.dispatcher.misses)
-        return found
+        return self.dispatcher.stats()
 
 
 def step_function(model: keras.Model, kind: str) -> Callable[[Any], Any]:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import keras
 
 from imp2tf.keras import private
+from imp2tf.keras.forward import KEPT, call_model
 from imp2tf.keras.steps import predict_function, step_function
 
 __all__ = ["is_wrapped", "stats", "unwrap", "wrap", "wrapping"]
@@ -58,6 +59,7 @@ def unwrap(model: M) -> M:
         _classes.discard(model)
     else:
         _models.pop(id(model), None)
+        vars(model).pop(KEPT, None)
         private.forget_functions(model)
     return model
 
@@ -84,6 +86,8 @@ def stats(model: keras.Model) -> dict[str, dict[str, Any]]:
         step = getattr(getattr(model, f"{kind}_function", None), "__imp2tf_step__", None)
         if step is not None:
             found[kind] = step.stats()
+    if KEPT in vars(model):
+        found["call"] = vars(model)[KEPT].dispatcher.stats()
     return found
 
 
@@ -105,5 +109,18 @@ def _making(kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
+def _calling(original: Callable[..., Any]) -> Callable[..., Any]:
+    """``model(...)``."""
+
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not is_wrapped(self) or self.run_eagerly:
+            return original(self, *args, **kwargs)
+        return call_model(self, original, args, kwargs)
+
+    return call
+
+
+private.replace_call(_calling)
 for _kind, _original, _replace in private.makers():
     _replace(_making(_kind, _original))

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import random
 import warnings
@@ -37,7 +38,7 @@ def seen(make: Callable[[], keras.Model], run: Run, wrapped: bool, **compiled: A
     model = make()
     if wrapped:
         imp2tf.keras.wrap(model)
-    options = {name: value() if callable(value) else value for name, value in compiled.items()}
+    options = {name: value() if inspect.isfunction(value) and value.__name__ == "<lambda>" else value for name, value in compiled.items()}
     model.compile(run_eagerly=not wrapped, **({"optimizer": "sgd", "loss": "mse", "jit_compile": False} | options))
     random.seed(3)
     np.random.seed(3)
@@ -58,7 +59,7 @@ def seen(make: Callable[[], keras.Model], run: Run, wrapped: bool, **compiled: A
 def same(make: Callable[[], keras.Model], run: Run, graph: bool | str = True, **compiled: Any) -> keras.Model:
     """Compare, and return the wrapped model. `graph`: its steps run as graphs, all but the first ("train": the training steps).
 
-    Options that are functions are called for each of the two models.
+    Options that are lambdas are called for each of the two models.
     """
     eager, _ = seen(make, run, wrapped=False, **compiled)
     found, model = seen(make, run, wrapped=True, **compiled)

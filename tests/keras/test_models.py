@@ -191,3 +191,44 @@ def test_what_keras_does_with_a_model_still_works(tmp_path: Any) -> None:
 def test_only_models_are_wrapped() -> None:
     with pytest.raises(TypeError, match="must be a Keras model"):
         imp2tf.keras.wrap(keras.layers.Dense(1))  # type: ignore[type-var]
+
+
+def test_call_is_a_graph_and_differentiable() -> None:
+    def run(model: keras.Model) -> Any:
+        model(X[:4])
+        found = []
+        for scale in (1.0, -1.0, 2.0):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(model(tf.constant(X[:4] * scale), training=True) ** 2)
+            found.append((loss, tape.gradient(loss, model.trainable_variables)))
+        return found, model.layers[0].opened
+
+    wrapped = same(sequential, run, graph=False)
+    assert imp2tf.keras.stats(wrapped)["call"]["graph_calls"] == 2
+
+
+def test_call_in_a_graph_of_somebody_else(tmp_path: Any) -> None:
+    model = imp2tf.keras.wrap(sequential())
+    model(X[:4])
+    found = tf.function(lambda x: model(x))(tf.constant(X[:4]))
+    np.testing.assert_allclose(found, model(X[:4]), rtol=1e-5)
+
+
+def test_losses_of_a_call() -> None:
+    class Penalized(keras.layers.Layer):
+        def call(self, x: tf.Tensor) -> tf.Tensor:
+            if tf.reduce_sum(x) > 0:
+                self.add_loss(tf.reduce_mean(x**2))
+            return x
+
+        def compute_output_shape(self, shape: Any) -> Any:
+            return shape
+
+    def run(model: keras.Model) -> Any:
+        found = []
+        for scale in (1.0, -1.0, 3.0, 2.0):
+            model(tf.constant(X[:4] * scale))
+            found.append([float(loss) for loss in model.losses])
+        return found
+
+    same(lambda: keras.Sequential([keras.Input((3,)), Penalized(), keras.layers.Dense(1, kernel_regularizer="l2")]), run, graph=False)
