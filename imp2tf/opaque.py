@@ -27,7 +27,7 @@ from imp2tf.session import Session, current
 from imp2tf.tf_compat import tape_may_record
 from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Union, numpy_value
 
-__all__ = ["call_disabled", "call_library", "call_method_of_kept", "name_of"]
+__all__ = ["call_disabled", "call_library", "call_method_of_kept", "change_array", "keep_apart", "name_of"]
 
 # What these do depends on the frames that call them, or cannot be done from a run.
 LEFT_TO_PYTHON = frozenset({
@@ -51,7 +51,7 @@ def call_disabled(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
     session, name = current(), function.__qualname__
     if session.embedded:
         fall_back(ForeignCall, f"{name} is disabled")
-    _keep_apart(session, f"{name} is disabled", (*args, *kwargs.values()))
+    keep_apart(session, f"{name} is disabled", (*args, *kwargs.values()))
     kind = _foretold(session, site_of(function.__name__), f"{name} is disabled", ANYTHING)
     return _call(session, function, args, kwargs, kind)
 
@@ -71,7 +71,7 @@ def call_library(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         fall_back(ForeignCall, f"{reason}, and a tape records what it returns")
     reached = None if _waits(function) else reach_of(_concrete(session, given))
     if reached is None:
-        _keep_apart(session, f"{name} may run code of the program, or wait for it", (*args, *kwargs.values()))
+        keep_apart(session, f"{name} may run code of the program, or wait for it", (*args, *kwargs.values()))
     else:
         _note_reached(session, reason, reached)
     return _call(session, function, args, kwargs, kind)
@@ -89,7 +89,7 @@ def call_method_of_kept(owner: Deferred, cls: type, name: str, args: tuple[Any, 
     waits = cls.__module__.partition(".")[0] in WAITING or name in WAITING_FUNCTIONS
     reached = None if waits else reach_of([cls, *_concrete(session, (*args, *kwargs.values()))])
     if reached is None:
-        _keep_apart(session, f"{full} may run code of the program", (*args, *kwargs.values()))
+        keep_apart(session, f"{full} may run code of the program", (*args, *kwargs.values()))
     else:
         _note_reached(session, reason, {**session.outside.touched, **reached})
     return _made(session, lambda subject, *values, **named: getattr(subject, name)(*values, **named), name, (owner, *args), kwargs, kind)
@@ -187,7 +187,7 @@ def _concrete(session: Session, values: Sequence[Any]) -> list[Any]:
 
 
 # ------------------------------------------------------------------------------------------------ what it may do
-def _keep_apart(session: Session, reason: str, values: Sequence[Any]) -> None:
+def keep_apart(session: Session, reason: str, values: Sequence[Any]) -> None:
     """The function may do anything: nothing may be pending that it could see, and nothing be read that it could change."""
     if has_pending_writes(session):
         fall_back(ForeignCall, f"{reason}, and could see what was written before")
