@@ -31,12 +31,13 @@ from imp2tf.iteration import (
     drained,
     reversed_cursor,
 )
+from imp2tf.opaque import call_library
 from imp2tf.operations import truth_of
 from imp2tf.picking import permuted
 from imp2tf.region import leave_to_python_if, select, stop_if
 from imp2tf.specs import Dense, Number
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import SKIP, Deferred, Growable, PyNumber, Table, Union, is_runtime, number_kind
+from imp2tf.values import SKIP, Deferred, Growable, PyNumber, StandIn, Table, Union, is_runtime, number_kind
 
 
 @replace_call(range)
@@ -253,7 +254,9 @@ def next_(iterator: Any, *default: Any) -> Any:
         if default:
             fall_back(ForeignCall, "next() with a default on an object with __next__")
         return call(method, iterator)
-    return fall_back(ForeignCall, f"next() on a {type(iterator).__name__}")
+    if isinstance(iterator, StandIn):
+        return iterator.refuse()
+    return call_library(next, (iterator, *default), {})
 
 
 def _next_static(iterator: StaticIterator, default: tuple[Any, ...]) -> Any:
