@@ -32,8 +32,8 @@ __all__ = [
 LITERALS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range)
 INT_RANGE = 2**62  # run-time ints are int64; beyond this a Python int stays a constant
 BY_IDENTITY = (type, types.ModuleType, types.BuiltinFunctionType, tf.DType, np.ufunc, enum.Enum)
-METHODS = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, staticmethod, classmethod,
-           types.ClassMethodDescriptorType)
+METHODS = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
+           types.ClassMethodDescriptorType, staticmethod, classmethod)
 CONTAINERS = (list, dict, set, collections.deque)
 _by_identity: list[type] = []
 
