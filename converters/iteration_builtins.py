@@ -14,6 +14,7 @@ from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import as_number, run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.containers import append, listed, new, new_list, static, tuple_of
+from imp2tf.dict_views import DictView
 from imp2tf.errors import ForeignCall, NeedsValue, UnsupportedSyntax, fall_back
 from imp2tf.generators import PushedEnumerate, PushedMap, as_pushed
 from imp2tf.growable import picked, stacked_column
@@ -124,6 +125,8 @@ def list_(value: Any = ()) -> Any:
         return Deferred(list, (value,))
     if isinstance(value, list) or listed(value) is not None or isinstance(contents_of(value), Growable):
         return new_list(contents(listed(value) or value))
+    if isinstance(value, dict) and isinstance(contents(value), (Table, Union)):
+        return DictView(value, "keys").listed()
     items = drained(value) if not is_lazy(value) and as_pushed(value) is None else None
     if items is not None:
         return new_list(items)

@@ -24,7 +24,7 @@ from imp2tf.session import Relaxations, in_host_call
 from imp2tf.stance import stance
 from imp2tf.substitution import substitutions
 from imp2tf.tf_compat import tape_may_record
-from imp2tf.trace import AlwaysRaises, CannotGoOn, Graph, OperationFailed, nodes_of, refused_by_xla, trace_call
+from imp2tf.trace import AlwaysRaises, CannotGoOn, Graph, OperationFailed, kinds_of, nodes_of, refused_by_xla, trace_call
 from imp2tf.verify import unverifiable, verified
 
 __all__ = ["Dispatcher", "FallbackRecord"]
@@ -86,6 +86,7 @@ class Dispatcher:
         self.last_failure: FallbackRecord | None = None
         self.failures_in_a_row = 0
         self.misses: list[str] = []
+        self.seen: list[Any] | None = None  # the kinds of arguments of the last call that was profiled
         self.jit_compile = self.options.jit_compile
 
     def _forget_graphs(self) -> None:
@@ -112,6 +113,7 @@ class Dispatcher:
         if values is None or stance() == "force_eager":
             return self._plain(args, kwargs)
         if profiled:
+            self.seen = kinds_of(self.relaxations, self.parameters, values)
             return self._profiled(args, kwargs)
         if in_host_call():
             return self._python(args, kwargs, self.note(ForeignCall(NESTED)))

@@ -191,7 +191,7 @@ class Session:
         self.fetches: dict[tuple[Source, int], Any] = {}
         self.references: list[tuple[Any, Source]] = []
         self.births: dict[int, int] = {}
-        self.sealed: set[int] = set()
+        self.sealed, self.taken = set[int](), set[int]()  # elements of lists of run-time length; those taken out of theirs
         self.elements: dict[int, Any] = {}  # containers whose contents stand in a list of run-time length (`imp2tf.elements`)
         self.uses_in_loops: list[Any] = []  # of these, those used in a loop that they are older than
         self.versions: collections.Counter[int] = collections.Counter()  # how often the order of a container has changed
@@ -295,12 +295,20 @@ class Session:
 
     def write(self, place: Place, value: Any) -> None:
         """Write a place, noting the old value in the innermost log."""
-        if id(place.owner) in self.sealed:
+        if id(place.owner) in self.sealed and not self._unsealed(place.owner):
             fall_back(Contents, "an object that was put in a list of run-time length is changed afterwards")
         log = self.logs[-1]
         if place not in log:
             log[place] = self.raw(place)
         self._put(place, value)
+
+    def _unsealed(self, owner: Any) -> bool:
+        """What was taken out of a list of run-time length may be changed, unless it may stand in a list still."""
+        if id(owner) not in self.taken or self.shared_elements:
+            return False
+        self.changed_elements = True
+        self.sealed.discard(id(owner))
+        return True
 
     def put_contents(self, container: Any, value: Any) -> None:
         """Write all elements of a container whose order stays as it is."""

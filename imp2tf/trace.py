@@ -52,7 +52,7 @@ from imp2tf.tf_compat import call_concrete, captures_of, in_eager_mode, is_state
 from imp2tf.values import Growable, Sentinel
 
 __all__ = ["OTHER", "WITHOUT_EFFECT", "AlwaysRaises", "CannotGoOn", "Graph", "OperationFailed", "Rehearsal", "Run", "definition",
-           "graph_name", "nodes_of", "refuse_variable", "refused_by_xla", "trace_call", "traced"]
+           "graph_name", "kinds_of", "nodes_of", "refuse_variable", "refused_by_xla", "trace_call", "traced"]
 
 
 class Run:
@@ -370,7 +370,12 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
     return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
                  parts["calls_python"], session.python_calls, bool(options.jit_compile),
                  session.callbacks, Taped(concrete, captures, parts["junctions"]), session.outside,
-                 [_kind(relaxations, value, Argument(i, name)) for i, (name, value) in enumerate(zip(parameters.names, args, strict=True))])
+                 kinds_of(relaxations, parameters, args))
+
+
+def kinds_of(relaxations: Relaxations, parameters: Parameters, args: Sequence[Any]) -> list[Any]:
+    """What each argument of a call is traced for."""
+    return [_kind(relaxations, value, Argument(i, name)) for i, (name, value) in enumerate(zip(parameters.names, args, strict=True))]
 
 
 def _refuse_unrepeatable(session: Session, concrete: Any) -> None:
