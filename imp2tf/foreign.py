@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import inspect
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -425,7 +426,7 @@ def method_of_deferred(value: Deferred, name: str) -> Any:
     """``value.name`` where the value is known after the run."""
     known = kept_class(value)
     if known is not None and not issubclass(known, (np.ndarray, np.generic)):
-        method = callable(getattr(known, name, None))
+        method = callable(inspect.getattr_static(known, name, None))
         return Deferred(getattr, (value, name)) if method else forced(Deferred(getattr, (value, name)))
     if name in MUTATING_ARRAY_METHODS or name in MUTATING_CONTAINER_METHODS:
         fall_back(NeedsValue, f".{name}() of a value that is known after the run")

@@ -32,6 +32,8 @@ __all__ = [
 LITERALS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range)
 INT_RANGE = 2**62  # run-time ints are int64; beyond this a Python int stays a constant
 BY_IDENTITY = (type, types.ModuleType, types.BuiltinFunctionType, tf.DType, np.ufunc, enum.Enum)
+METHODS = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
+           types.ClassMethodDescriptorType, staticmethod, classmethod)
 CONTAINERS = (list, dict, set, collections.deque)
 _by_identity: list[type] = []
 
@@ -79,7 +81,8 @@ def _holds_code(place: Place, value: Any) -> bool:
     So is the attribute of an object where its class has a method.
     """
     if value is UNBOUND and isinstance(place, Attribute) and not isinstance(place.owner, type):
-        return callable(getattr(type(place.owner), place.key, None))
+        found = next((base.__dict__[place.key] for base in type(place.owner).__mro__ if place.key in base.__dict__), None)
+        return isinstance(found, METHODS)
     if value is UNBOUND and isinstance(place, Global):
         return hasattr(builtins, place.key)
     of_name = isinstance(place, (Global, Cell)) or isinstance(place.owner, type)
