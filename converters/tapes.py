@@ -10,12 +10,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.alternatives import over
+from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import replace_call
 from imp2tf.connectivity import connections_around, enclosing
 from imp2tf.foreign import adopted, lowered
 from imp2tf.junctions import decided, junctions_of
+from imp2tf.refusals import eager_error
 from imp2tf.session import current
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import Union
@@ -29,8 +30,17 @@ def gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients:
     """``tape.gradient(target, sources, ...)``."""
     if isinstance(target, Union):
         return over(target, lambda one: gradient(tape, one, sources, output_gradients, unconnected_gradients))
+    if target is None:
+        raise_error(eager_error(_of_nothing))
     values = [lowered(value) for value in (target, sources, output_gradients)]
     return adopted(run_operation(_gradient, tape, *values, unconnected_gradients))
+
+
+def _of_nothing() -> None:
+    """What eager says of a gradient of None."""
+    with tf.GradientTape() as tape:
+        pass
+    tape.gradient(None, tf.zeros([]))
 
 
 def _gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients: Any, unconnected: Any) -> Any:

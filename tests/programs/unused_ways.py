@@ -143,3 +143,18 @@ def nothing_times_a_rate() -> World:
         print("stepping")
         return w - x * tape.gradient(y, w)
     return fn, [call(f32(value), f32(2)) for value in (1, -1)]
+
+
+@program("none_gradients", graph=True)
+def second_order_through_a_loop() -> World:
+    def fn(x, n):
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                y = f32(1.0)
+                for _ in tf.range(n):
+                    y = y * x
+            g = inner.gradient(y, x)
+        return y, g, None if g is None else outer.gradient(g, x)
+    return fn, [call(f32(2), tf.constant(n)) for n in (3, 2, 1, 0)]
