@@ -31,11 +31,13 @@ lint: $(INSTALLED)         ## style and types
 demo: $(INSTALLED)         ## trains a small model on handwritten digits
 	@$(BIN)/python examples/digits/demo.py $(ARGS)
 
-bench: $(INSTALLED)        ## all benchmarks: eager, tf.function and imp2tf side by side
-	@$(BIN)/python -m benchmarks $(ARGS)
+bench: $(INSTALLED)        ## all benchmarks, with a table, build/bench.json and build/bench.png
+	@mkdir -p build
+	@$(BIN)/python -m benchmarks --json build/bench.json --plot build/bench.png $(ARGS)
 
-bench-quick: $(INSTALLED)  ## the same in a minute or two, with rougher numbers
-	@$(BIN)/python -m benchmarks --quick $(ARGS)
+bench-quick: $(INSTALLED)  ## the same in some minutes, without XLA and with rougher numbers
+	@mkdir -p build
+	@$(BIN)/python -m benchmarks --quick --json build/bench-quick.json --plot build/bench-quick.png $(ARGS)
 
 fuzz: $(INSTALLED)         ## N random programs, graph against eager
 	@$(BIN)/python -m tests.fuzz --count $(N) --shrink $(ARGS)

@@ -4,6 +4,8 @@
     python -m benchmarks --quick              # a first impression
     python -m benchmarks --only dispatch      # one suite, or one case: --only lstm
     python -m benchmarks --json out.json      # for other programs
+    python -m benchmarks --plot out.png       # a picture of the programs' speed; needs matplotlib
+    python -m benchmarks --memory             # also the peak of memory, each in a process of its own
 
 The exit code is 1 where imp2tf gave another result than eager Python.
 """
@@ -13,12 +15,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import conversion, dispatch, report, steps
+from benchmarks import conversion, dispatch, keras_fit, plot, report, steps
 from benchmarks.contenders import CONVERTED
 from benchmarks.protocol import Result, Settings
 
@@ -34,6 +36,7 @@ class Suite:
 SUITES = {
     "conversion": Suite(conversion.CASES, conversion.run),
     "dispatch": Suite(dispatch.CASES, dispatch.run),
+    "keras": Suite(keras_fit.CASES, keras_fit.run),
     "step": Suite(steps.CASES, steps.run),
 }
 
@@ -58,8 +61,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--only", action="append", default=[], metavar="NAME", help="one suite or case; repeatable"
     )
+    parser.add_argument("--plot", type=Path, metavar="OUT", help="draw the programs' speed into this PNG file")
+    parser.add_argument("--memory", action="store_true", help="measure the peak of memory too")
     options = parser.parse_args(arguments)
-    settings = Settings.quick() if options.quick else Settings()
+    settings = replace(Settings.quick() if options.quick else Settings(), memory=options.memory)
     console = Console()
     machine = report.machine()
     results: list[Result] = []
@@ -70,6 +75,8 @@ def main(arguments: list[str] | None = None) -> int:
     report.show(console, results, machine)
     if options.json:
         report.write_json(options.json, results, settings, machine)
+    if options.plot:
+        console.print(plot.draw(options.plot, results))
     return 1 if any(result.contender == CONVERTED and result.difference for result in results) else 0
 
 

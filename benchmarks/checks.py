@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import io
+from collections.abc import Callable, Collection, Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +13,7 @@ import tensorflow as tf
 
 # Single precision after a few steps of training: reassociated sums, no more.
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
+RETURNED, PRINTED = "returned", "printed"
 
 
 @dataclass(frozen=True)
@@ -21,14 +24,35 @@ class Outcome:
     error: str = ""
 
 
-def outcome(act: Callable[[], Any], program: Any = None) -> Outcome:
-    """Run ``act`` and keep what it returned and what is on ``program`` after it."""
+def outcome(act: Callable[[], Any], program: Any = None, uncompared: Collection[str] = ()) -> Outcome:
+    """Run ``act`` and keep what it returned and printed, and what is on ``program`` after it.
+
+    Attributes called as in ``uncompared`` are left out: what has no value to compare.
+    """
+    printed = io.StringIO()
     try:
-        returned = act()
+        with redirect_stdout(printed):
+            returned = act()
     except Exception as error:
-        first_line = (str(error).strip().splitlines() or [""])[0]
-        return Outcome(error=f"{type(error).__name__}: {first_line}")
-    return Outcome(dict([*_leaves(returned, "returned"), *_leaves(program, "program")]))
+        return Outcome(error=_told(error))
+    leaves = dict([*_leaves(returned, RETURNED, uncompared), *_leaves(program, "program", uncompared)])
+    return Outcome({**leaves, PRINTED: printed.getvalue()} if printed.getvalue() else leaves)
+
+
+def returned_only(outcome: Outcome) -> Outcome:
+    """Without what was printed and left behind: a program written another way keeps its state another way."""
+    return Outcome({path: leaf for path, leaf in outcome.leaves.items() if path.startswith(RETURNED)}, outcome.error)
+
+
+def difference_in_kind(expected: Outcome, found: Outcome) -> str:
+    """The first difference in what is returned but for the values: of programs that draw other random numbers."""
+    if found.error or expected.error:
+        return difference(expected, found)
+    for path, a in returned_only(expected).leaves.items():
+        x, y = np.asarray(a), np.asarray(found.leaves.get(path))
+        if x.shape != y.shape or x.dtype != y.dtype or not np.all(np.isfinite(y)):
+            return f"{path}: {_contrast(a, found.leaves.get(path))}"
+    return ""
 
 
 def difference(expected: Outcome, found: Outcome, same_types: bool = True) -> str:
@@ -47,7 +71,14 @@ def difference(expected: Outcome, found: Outcome, same_types: bool = True) -> st
     return ""
 
 
-def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+def _told(error: Exception) -> str:
+    """Class and first line of the message; AutoGraph writes the error that it met, with its message, at the end of a traceback."""
+    name, message = type(error).__name__, str(error).strip()
+    met = [line.strip() for line in message.splitlines() if line.strip().startswith(f"{name}: ")]
+    return met[-1] if met else f"{name}: {(message.splitlines() or [''])[0]}"
+
+
+def _leaves(value: Any, path: str, uncompared: Collection[str] = ()) -> Iterator[tuple[str, Any]]:
     """Everything that is no container and no object of the program's own, with the way to it."""
     if isinstance(value, (list, tuple)):
         parts = [(f"{path}[{index}]", item) for index, item in enumerate(value)]
@@ -57,13 +88,13 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
         yield path, value
         return
     else:
-        parts = [(f"{path}.{name}", item) for name, item in vars(value).items()]
+        parts = [(f"{path}.{name}", item) for name, item in vars(value).items() if name not in uncompared]
     for name, item in parts:
-        yield from _leaves(item, name)
+        yield from _leaves(item, name, uncompared)
 
 
 def _close(a: Any, b: Any) -> bool:
-    if not isinstance(a, (tf.Tensor, tf.Variable, float)):
+    if not isinstance(a, (tf.Tensor, tf.Variable, float, np.ndarray, np.generic)):
         return bool(a == b)
     if _is_symbolic(b):
         return False

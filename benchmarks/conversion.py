@@ -18,7 +18,7 @@ from benchmarks import models
 from benchmarks.contenders import AUTOGRAPH, CONVERTED, EAGER, Step, autograph, converted
 from benchmarks.protocol import Result, Settings, Timing, seconds_of
 
-CASES = models.NAMES
+CASES = models.CORE
 
 
 def run(case: str, settings: Settings) -> list[Result]:

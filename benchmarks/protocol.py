@@ -25,11 +25,13 @@ class Settings:
     sample_seconds: float = 0.1
     warm_calls: int = 10
     conversions: int = 5
+    xla: bool = True
+    memory: bool = False
 
     @classmethod
     def quick(cls) -> Settings:
-        """For a first impression, in about a minute."""
-        return cls(rounds=5, sample_seconds=0.02, warm_calls=5, conversions=2)
+        """For a first impression: shorter samples, and nothing is compiled by XLA."""
+        return cls(rounds=5, sample_seconds=0.02, warm_calls=2, conversions=2, xla=False)
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,26 @@ class Timing:
 
 
 @dataclass(frozen=True)
+class Figures:
+    """What is known of a contender besides the time of a warm call; None where it was not measured."""
+
+    first_step: float | None = None
+    hundred_steps: float | None = None
+    """Seconds of the steps that were compared, the first among them, and of as many warm ones as make a hundred."""
+    memory: int | None = None
+    """Bytes by which the peak of a process of its own grew in some steps."""
+    traces: int | None = None
+    fallbacks: int | None = None
+    """Calls that ran as plain Python for a reason."""
+    speculation_failures: int | None = None
+
+
+@dataclass(frozen=True)
 class Contender:
     """One way to run a case.
 
     ``difference`` says how its results differ from eager's; then it is not timed. ``adapted`` says that it
-    runs a version of the program changed for it.
+    runs a version of the program changed for it. ``seconds`` are those of the calls that were compared.
     """
 
     name: str
@@ -64,6 +81,7 @@ class Contender:
     note: str = ""
     adapted: bool = False
     stats: Callable[[], Mapping[str, Any]] | None = None
+    seconds: tuple[float, ...] = ()
 
     @property
     def in_graph(self) -> bool:
@@ -75,13 +93,24 @@ class Contender:
 
     def result(self, suite: str, case: str, timing: Timing | None) -> Result:
         """The row of the report."""
-        return Result(suite, case, self.name, timing, self.difference, self._full_note())
+        return Result(suite, case, self.name, timing, self.difference, self._full_note(), self._figures(timing))
+
+    def _figures(self, timing: Timing | None) -> Figures:
+        hundred = None if timing is None else sum(self.seconds) + max(0, 100 - len(self.seconds)) * timing.median
+        stats = self.stats() if self.stats else None
+        return Figures(
+            first_step=self.seconds[0] if self.seconds and not self.difference else None,
+            hundred_steps=hundred if self.seconds else None,
+            traces=stats.get("traces") if stats else None,
+            fallbacks=sum(found.get("count", 1) for found in stats["fallbacks"]) if stats else None,
+            speculation_failures=stats.get("speculation_failures") if stats else None,
+        )
 
     def _full_note(self) -> str:
         if self.stats is None:
             return self.note
         stats = self.stats()
-        fell = [f"plain Python at line {found['line']} ({found['code']})" for found in stats["fallbacks"]]
+        fell = [f"plain Python{_place(found)} ({found['code']})" for found in stats["fallbacks"]]
         few = "" if self.in_graph else f"only {stats['graph_calls']} of {stats['calls']} calls in a graph"
         return "; ".join(filter(None, [self.note, *fell, few]))
 
@@ -96,6 +125,12 @@ class Result:
     timing: Timing | None
     difference: str = ""
     note: str = ""
+    figures: Figures = Figures()
+
+
+def _place(fallback: Mapping[str, Any]) -> str:
+    """Where a call fell back, or why where no line is to blame."""
+    return f" at line {fallback['line']}" if fallback["line"] else f": {fallback['reason']}"
 
 
 def seconds_of(call: Call, times: int = 1) -> float:

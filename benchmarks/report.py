@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import statistics
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -16,10 +17,12 @@ import tensorflow as tf
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.contenders import AUTOGRAPH, CONCRETE, CONVERTED, EAGER
+from benchmarks.contenders import AUTOGRAPH, COMPILED, CONCRETE, CONVERTED, EAGER, HANDWRITTEN
 from benchmarks.protocol import Result, Settings
 
-RIVALS = (EAGER, AUTOGRAPH, CONCRETE)
+RIVALS = (EAGER, AUTOGRAPH, CONCRETE, HANDWRITTEN, COMPILED)
+FAILED = re.compile(r"\w+(Error|Exception|Fallback): ")
+COUNTS = "second line: traces / calls as plain Python / speculations that failed"
 Cases = dict[tuple[str, str], dict[str, Result]]
 
 
@@ -91,6 +94,8 @@ def show(console: Console, results: list[Result], described: dict[str, Any]) -> 
     for suite in dict.fromkeys(suite for suite, _ in cases):
         own = {name: case for (its_suite, name), case in cases.items() if its_suite == suite}
         console.print(_table(suite, own, means(cases).get(suite, {})))
+        if any(result.figures.first_step is not None for case in own.values() for result in case.values()):
+            console.print(_figures_table(suite, own))
     for (suite, name), case in cases.items():
         for result in case.values():
             wrong = result.difference and f"not equal to eager: {result.difference}"
@@ -111,6 +116,31 @@ def _table(suite: str, cases: dict[str, dict[str, Result]], mean: dict[str, floa
     return table
 
 
+def _figures_table(suite: str, cases: dict[str, dict[str, Result]]) -> Table:
+    """First step, a hundred steps, memory; for imp2tf also what it took to get there."""
+    names = list(dict.fromkeys(name for case in cases.values() for name in case))
+    table = Table(title=f"{suite}: first step / 100 steps / memory", caption=COUNTS, show_lines=True)
+    table.add_column("", no_wrap=True)
+    for name in names:
+        table.add_column(name, justify="right")
+    for label, case in cases.items():
+        table.add_row(label, *(_figures(case[name]) if name in case else "-" for name in names))
+    return table
+
+
+def _figures(result: Result) -> str:
+    figures = result.figures
+    times = " / ".join("-" if value is None else _seconds(value) for value in (figures.first_step, figures.hundred_steps))
+    lines = [times if figures.memory is None else f"{times} / {figures.memory / 2**20:.0f} MiB"]
+    if figures.traces is not None:
+        lines.append(f"{figures.traces} / {figures.fallbacks} / {figures.speculation_failures}")
+    return "\n".join(lines)
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.3g} s" if value >= 1.0 else f"{value * 1e3:.3g} ms"
+
+
 def _cell(case: dict[str, Result], name: str) -> str:
     """The time of a contender, and below it how imp2tf compares."""
     if name not in case:
@@ -124,7 +154,9 @@ def _times(value: float | None) -> str:
 
 def _time(result: Result) -> str:
     if result.timing is None:
-        return "not equal" if result.difference else "no graph"
+        if result.difference:
+            return "fails" if FAILED.match(result.difference) else "not equal"
+        return "skipped" if result.note.startswith("skipped") else "no graph"
     median = result.timing.median
     unit, scale = ("s", 1.0) if abs(median) >= 1.0 else ("ms", 1e3) if abs(median) >= 1e-3 else ("us", 1e6)
     spread = (result.timing.high - result.timing.low) / 2 / abs(median or 1.0)

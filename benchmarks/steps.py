@@ -1,14 +1,30 @@
-"""Steady time of a training step of each model."""
+"""The time of a training step (or of what a program has for one), from the first one on, and what it takes besides."""
 
 from __future__ import annotations
 
-from benchmarks import models
-from benchmarks.contenders import contenders
+import io
+from contextlib import redirect_stdout
+from dataclasses import replace
+
+from benchmarks import memory, models
+from benchmarks.contenders import EAGER, contenders
 from benchmarks.protocol import Result, Settings, measure
 
 CASES = models.NAMES
 
 
 def run(case: str, settings: Settings) -> list[Result]:
-    """Measure one model."""
-    return measure("step", case, contenders(models.load(case)), settings)
+    """Measure one program, from a fresh copy of its file, so that converting it is new work."""
+    lacking = models.lacking(case)
+    if lacking:
+        return [Result("step", case, EAGER, None, note=f"skipped: {lacking} is not installed")]
+    with models.fresh_copy(case) as model, redirect_stdout(io.StringIO()):
+        results = measure("step", case, contenders(model, settings.xla), settings)
+    return [_with_memory(result) for result in results] if settings.memory else results
+
+
+def _with_memory(result: Result) -> Result:
+    if result.difference:
+        return result
+    found = memory.in_process_of_its_own(result.case, result.contender)
+    return replace(result, figures=replace(result.figures, memory=found))

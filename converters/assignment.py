@@ -10,22 +10,26 @@ import operator as python
 from typing import Any
 
 import gast
+import tensorflow as tf
 
-from imp2tf import containers
+from imp2tf import container_items
 from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import run_operation
 from imp2tf.attributes import delete_attribute
 from imp2tf.calls import call
 from imp2tf.containers import new_list
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
-from imp2tf.heap import is_container, is_user_function
+from imp2tf.growable import growable_length
+from imp2tf.growable_items import item_of
+from imp2tf.heap import contents, is_container, is_user_function
 from imp2tf.iteration import drained
 from imp2tf.namespace import operator
 from imp2tf.operations import in_place
 from imp2tf.quote import GIVEN, quote, quote_expr
+from imp2tf.region import stop_if
 from imp2tf.rewrite import Converter
 from imp2tf.targets import assign, constant
-from imp2tf.values import Union
+from imp2tf.values import Deferred, Growable, PyNumber, Union
 
 OPERATORS: dict[type, str] = {
     gast.Add: "+", gast.Sub: "-", gast.Mult: "*", gast.Div: "/", gast.FloorDiv: "//", gast.Mod: "%", gast.Pow: "**", gast.MatMult: "@",
@@ -107,17 +111,36 @@ def unpack(value: Any, count: int, star: int | None) -> Any:
         return over(value, lambda one: tuple(unpack(one, count, star)))
     items = drained(value)
     if items is None:
-        return fall_back(NeedsValue, f"unpacking a {type(value).__name__} of run-time length")
+        return _unpack_growing(value, count, star)
     least = count - (star is not None)
     if len(items) < least:
-        wanted = f"at least {least}" if star is not None else str(count)
-        return raise_error(ValueError(f"not enough values to unpack (expected {wanted}, got {len(items)})"))
+        return raise_error(ValueError(_not_enough(len(items), least, star is not None)))
     if star is None:
         if len(items) > count:
             return raise_error(_too_many(count, items))
         return items
     end = len(items) - (count - star - 1)
     return [*items[:star], new_list(items[star:end]), *items[end:]]
+
+
+def _not_enough(found: int, least: int, starred: bool) -> str:
+    return f"not enough values to unpack (expected {'at least ' if starred else ''}{least}, got {found})"
+
+
+def _unpack_growing(value: Any, count: int, star: int | None) -> Any:
+    """The parts of items of run-time length."""
+    found = contents(call(list, value))
+    if not isinstance(found, Growable):
+        return fall_back(NeedsValue, f"unpacking a {type(value).__name__} of run-time length")
+    size = tf.cast(growable_length(found), tf.int64)
+    least = count - (star is not None)
+    stop_if(size < least, ValueError(Deferred(_not_enough, (PyNumber("int", size), least, star is not None))))
+    if star is None:
+        stop_if(size > count, _too_many(count, [None] * (count + 1)))
+        return [item_of(found, place) for place in range(count)]
+    after = count - star - 1
+    rest = new_list(item_of(found, slice(star, -after or None)))
+    return [*(item_of(found, place) for place in range(star)), rest, *(item_of(found, place - after) for place in range(after))]
 
 
 def _too_many(count: int, items: list[Any]) -> ValueError:
@@ -136,7 +159,7 @@ def delete_item(owner: Any, key: Any) -> None:
     if isinstance(owner, Union):
         over(owner, lambda one: delete_item(one, key))
     elif is_container(owner):
-        containers.delete_item(owner, key)
+        container_items.delete_item(owner, key)
     elif is_user_function(getattr(type(owner), "__delitem__", None)):
         call(type(owner).__delitem__, owner, key)
     elif hasattr(type(owner), "__delitem__"):

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import gast
-import tensorflow as tf
 
 from imp2tf.alternatives import over
 from imp2tf.arithmetic import holds_runtime, run_operation
@@ -22,7 +21,7 @@ from imp2tf.namespace import operator
 from imp2tf.quote import quote_expr
 from imp2tf.rewrite import Converter
 from imp2tf.targets import constant
-from imp2tf.values import Deferred, StandIn, Union
+from imp2tf.values import Deferred, StandIn, Union, is_variable
 
 CONVERSIONS: dict[int, Callable[[Any], str] | None] = {-1: None, 115: str, 114: repr, 97: ascii}
 
@@ -116,7 +115,7 @@ def refuse_state(value: Any) -> None:
             refuse_state(item)
     elif isinstance(value, StandIn):
         value.refuse()
-    elif isinstance(value, tf.Variable) or has_written_fields(value):
+    elif is_variable(value) or has_written_fields(value):
         fall_back(NeedsValue, f"the text of a {type(value).__name__}")
 
 

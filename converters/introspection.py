@@ -9,11 +9,14 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf import attributes
-from imp2tf.alternatives import over, raise_error
+from imp2tf.alternatives import number_of, over, raise_error
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
-from imp2tf.containers import DictView, container_length
+from imp2tf.containers import container_length, listed
+from imp2tf.dict_views import DictView
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
+from imp2tf.forcing import kept_class
+from imp2tf.foreign import register_host_method
 from imp2tf.heap import is_container, is_user_function
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, StandIn, Union
@@ -43,8 +46,10 @@ def len_(value: Any) -> Any:
         return raise_error(TypeError("Scalar tensor has no `len()`"))
     if isinstance(value, PyNumber):
         return raise_error(TypeError(f"object of type '{value.kind}' has no len()"))
+    if listed(value) is not None:
+        return container_length(listed(value))
     if isinstance(value, Deferred):
-        return fall_back(NeedsValue, f"len() of {value!r}")
+        return number_of(len, value)
     return run_operation(len, value)
 
 
@@ -55,8 +60,11 @@ def isinstance_(value: Any, cls: Any) -> Any:
         return over(value, lambda one: isinstance_(one, cls))
     if isinstance(value, PyNumber):
         return issubclass(NUMBER_TYPES[value.kind], cls)
+    if listed(value) is not None:
+        return run_operation(isinstance, (), cls)
     if isinstance(value, Deferred):
-        return fall_back(NeedsValue, f"isinstance() of {value!r}")
+        known = kept_class(value)
+        return fall_back(NeedsValue, f"isinstance() of {value!r}") if known is None else run_operation(issubclass, known, cls)
     return value.refuse() if isinstance(value, StandIn) else run_operation(isinstance, value, cls)
 
 
@@ -71,6 +79,8 @@ def type_(value: Any, *rest: Any, **kwargs: Any) -> Any:
         return fall_back(NeedsValue, "type() of a tensor")
     if isinstance(value, StandIn):
         value.refuse()
+    if isinstance(value, Deferred):
+        return kept_class(value) or fall_back(NeedsValue, f"type() of {value!r}")
     return NUMBER_TYPES[value.kind] if isinstance(value, PyNumber) else type(value)
 
 
@@ -90,6 +100,24 @@ def setattr_(owner: Any, name: str, value: Any) -> None:
 def delattr_(owner: Any, name: str) -> None:
     """``delattr(owner, name)``."""
     attributes.delete_attribute(owner, name)
+
+
+@replace_call(object.__setattr__)
+def set_past_hooks(owner: Any, name: str, value: Any) -> None:
+    """``object.__setattr__(owner, name, value)``."""
+    attributes.store_attribute(owner, name, value)
+
+
+@replace_call(object.__delattr__)
+def delete_past_hooks(owner: Any, name: str) -> None:
+    """``object.__delattr__(owner, name)``."""
+    attributes.remove_attribute(owner, name)
+
+
+@register_host_method(lambda owner: hasattr(owner, "__dict__"), ("__setattr__", "__delattr__"))
+def _past_hooks(owner: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """``super().__setattr__(name, value)`` above which there is no hook of the user's; a library's sees the value after the run."""
+    (attributes.store_attribute if method == "__setattr__" else attributes.remove_attribute)(owner, *args, **kwargs)
 
 
 @replace_call(hasattr)

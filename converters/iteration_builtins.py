@@ -13,10 +13,12 @@ import tensorflow as tf
 from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import as_number, run_operation
 from imp2tf.calls import call, replace_call
-from imp2tf.containers import append, new, new_list, static
+from imp2tf.containers import append, listed, new, new_list, static, tuple_of
+from imp2tf.dict_views import DictView
 from imp2tf.errors import ForeignCall, NeedsValue, UnsupportedSyntax, fall_back
 from imp2tf.generators import PushedEnumerate, PushedMap, as_pushed
-from imp2tf.heap import contents, is_user_function
+from imp2tf.growable import picked, stacked_column
+from imp2tf.heap import contents, is_container, is_user_function, set_contents
 from imp2tf.iterables import cursor, each, is_lazy, known_items
 from imp2tf.iteration import (
     Cursor,
@@ -29,11 +31,13 @@ from imp2tf.iteration import (
     drained,
     reversed_cursor,
 )
+from imp2tf.opaque import call_library
 from imp2tf.operations import truth_of
 from imp2tf.picking import permuted
-from imp2tf.region import select, stop_if
+from imp2tf.region import leave_to_python_if, select, stop_if
+from imp2tf.specs import Dense, Number
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import SKIP, Deferred, PyNumber, Union, is_runtime, number_kind
+from imp2tf.values import SKIP, Deferred, Growable, PyNumber, StandIn, Table, Union, is_runtime, number_kind
 
 
 @replace_call(range)
@@ -117,10 +121,12 @@ def reversed_(value: Any) -> Any:
 @replace_call(list)
 def list_(value: Any = ()) -> Any:
     """``list(...)``."""
-    if isinstance(value, Deferred):
+    if isinstance(value, Deferred) and listed(value) is None:
         return Deferred(list, (value,))
-    if isinstance(value, list):
-        return new_list(contents(value))
+    if isinstance(value, list) or listed(value) is not None or isinstance(contents_of(value), Growable):
+        return new_list(contents(listed(value) or value))
+    if isinstance(value, dict) and isinstance(contents(value), (Table, Union)):
+        return DictView(value, "keys").listed()
     items = drained(value) if not is_lazy(value) and as_pushed(value) is None else None
     if items is not None:
         return new_list(items)
@@ -129,10 +135,17 @@ def list_(value: Any = ()) -> Any:
     return made
 
 
+def contents_of(value: Any) -> Any:
+    """The elements of a list or deque, None for anything else."""
+    return contents(value) if is_container(value) and not isinstance(value, (dict, set)) else None
+
+
 @replace_call(tuple)
 def tuple_(value: Any = ()) -> Any:
     """``tuple(...)``."""
-    return value if type(value) is tuple else tuple(known_items(value, "tuple()"))
+    if type(value) is tuple or listed(value) is not None:
+        return value
+    return tuple(static(value, "tuple()")) if isinstance(value, (dict, set)) else tuple_of(list_(value))
 
 
 @replace_call(set)
@@ -147,6 +160,10 @@ def set_(value: Any = ()) -> Any:
 @replace_call(dict)
 def dict_(*args: Any, **kwargs: Any) -> Any:
     """``dict(...)``."""
+    if args and isinstance(args[0], dict) and isinstance(contents(args[0]), Table) and not kwargs:
+        made: Any = new({})
+        set_contents(made, contents(args[0]))
+        return made
     if args and isinstance(args[0], dict):
         items = static(args[0], "dict()")
     else:
@@ -157,7 +174,12 @@ def dict_(*args: Any, **kwargs: Any) -> Any:
 @replace_call(sorted)
 def sorted_(iterable: Any, *, key: Any = None, reverse: Any = False) -> Any:
     """``sorted(...)``: a stable insertion sort where the order is decided at run time."""
-    items = known_items(iterable, "sorted()")
+    made = list_(iterable)
+    items = contents(made)
+    if isinstance(items, Growable):
+        return _sorted_growable(items, key, reverse)
+    if not isinstance(items, list):
+        fall_back(NeedsValue, "sorted() of a list of unknown contents")
     keys = [item if key is None else call(key, item) for item in items]
     if not any(is_runtime(one) for one in keys):
         order = run_operation(sorted, range(len(items)), key=keys.__getitem__, reverse=reverse)
@@ -171,6 +193,28 @@ def _sorted_at_run_time(items: list[Any], keys: list[Any], reverse: Any) -> list
         return fall_back(NeedsValue, "sorted() by keys that are no numbers")
     order = tf.argsort(pairs, stable=True, direction="DESCENDING" if reverse else "ASCENDING")
     return permuted(items, order)
+
+
+def _sorted_growable(found: Growable, key: Any, reverse: Any) -> Any:
+    """The elements of a list of run-time length in order."""
+    keys = found
+    if key is not None:
+        held: list[Any] = new([])
+        each(new_list(found), lambda item: append(held, call(key, item)))
+        keys = contents(held)
+    element = keys.element if isinstance(keys, Growable) else None
+    if not isinstance(reverse, bool) or not isinstance(element, (Dense, Number)) or not _is_sortable(element):
+        fall_back(NeedsValue, "sorted() of a list of run-time length by keys that are no numbers")
+    column = stacked_column(keys, 0)
+    if column.dtype.is_floating:
+        leave_to_python_if(tf.reduce_any(tf.math.is_nan(column)), "sorted() of keys that are not a number")
+    column = tf.cast(column, tf.int32) if column.dtype == tf.bool else column
+    return new_list(picked(found, tf.argsort(column, stable=True, direction="DESCENDING" if reverse else "ASCENDING")))
+
+
+def _is_sortable(element: Dense | Number) -> bool:
+    (dtype, shape), = element.components()
+    return shape.rank == 0 and (dtype.is_integer or dtype.is_floating or dtype == tf.bool)
 
 
 def _number_keys(keys: list[Any]) -> tf.Tensor | None:
@@ -210,7 +254,9 @@ def next_(iterator: Any, *default: Any) -> Any:
         if default:
             fall_back(ForeignCall, "next() with a default on an object with __next__")
         return call(method, iterator)
-    return fall_back(ForeignCall, f"next() on a {type(iterator).__name__}")
+    if isinstance(iterator, StandIn):
+        return iterator.refuse()
+    return call_library(next, (iterator, *default), {})
 
 
 def _next_static(iterator: StaticIterator, default: tuple[Any, ...]) -> Any:

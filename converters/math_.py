@@ -16,7 +16,7 @@ from imp2tf.arithmetic import as_number, in_int_range, run_operation
 from imp2tf.calls import replace_call
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.region import stop_if
-from imp2tf.values import Deferred, PyNumber, Union, number_kind
+from imp2tf.values import Deferred, PyNumber, Union, is_variable, number_kind
 
 Function = Callable[..., Any]
 
@@ -65,7 +65,7 @@ def _apply(function: Function, *args: Any) -> Any:
         return over(args[place], lambda one: _apply(function, *args[:place], one, *args[place + 1:]))
     if any(isinstance(one, Deferred) for one in args) or (len(args) > 1 and any(isinstance(one, PyNumber) for one in args)):
         return fall_back(NeedsValue, f"math.{function.__name__} of values that only the run knows")
-    if len(args) == 1 and isinstance(args[0], (PyNumber, tf.Tensor, tf.Variable)):
+    if len(args) == 1 and (isinstance(args[0], (PyNumber, tf.Tensor)) or is_variable(args[0])):
         return _of_one(function, args[0])
     return run_operation(function, *args)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.alternatives import over, truth
+from imp2tf.alternatives import number_of, over, truth
 from imp2tf.arithmetic import as_number, in_int_range, run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.errors import NeedsValue, fall_back
@@ -17,7 +17,7 @@ from imp2tf.heap import is_user_function
 from imp2tf.operations import binary_operation, truth_as_number
 from imp2tf.region import stop_if
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, Union
+from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, Union, is_tensor, is_variable
 
 
 def _number_of(kind: str, value: Any) -> Any:
@@ -27,10 +27,10 @@ def _number_of(kind: str, value: Any) -> Any:
     if isinstance(value, Deferred):
         if value.function is numpy_value:
             return _number_of(kind, value.args[0])
-        return fall_back(NeedsValue, f"{kind}() of {value!r}")
+        return number_of(NUMBER_TYPES[kind], value)
     if isinstance(value, PyNumber):
         return _convert_number(kind, value)
-    if isinstance(value, tf.Variable):
+    if is_variable(value):
         value = tf.convert_to_tensor(value)
     if is_symbolic_tensor(value):
         return _convert_number(kind, _scalar_number(value))
@@ -116,4 +116,6 @@ def pow_(base: Any, exponent: Any, *modulus: Any) -> Any:
 @replace_call(divmod)
 def divmod_(a: Any, b: Any) -> Any:
     """``divmod(a, b)``."""
+    if is_tensor(a) or is_tensor(b):  # tensors have no divmod
+        return run_operation(divmod, a, b)
     return binary_operation("//", a, b), binary_operation("%", a, b)

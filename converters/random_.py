@@ -6,11 +6,12 @@ The random operations themselves are seen to when a graph is finished (`imp2tf.r
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.calls import replace_call
+from imp2tf.calls import replace_call, replace_call_of
 from imp2tf.effects import host_call
 from imp2tf.errors import ForeignCall, fall_back
 from imp2tf.session import current
@@ -20,14 +21,14 @@ from imp2tf.session import current
 def set_seed(seed: Any) -> None:
     """``tf.random.set_seed(seed)``: from now on the random operations of this trace are eager's."""
     _draw_from_eager("a seed is set after random numbers were drawn without one")
-    host_call(tf.random.set_seed, seed)
+    host_call(tf.random.set_seed, seed, name="set_seed")
 
 
-@replace_call(tf.keras.utils.set_random_seed)
-def set_random_seed(seed: Any) -> None:
+@replace_call_of("keras.src.utils.rng_utils", "set_random_seed")
+def set_random_seed(original: Callable[[Any], None], seed: Any) -> None:
     """``keras.utils.set_random_seed(seed)``: also seeds Python and NumPy."""
     _draw_from_eager("a seed is set after random numbers were drawn without one")
-    host_call(tf.keras.utils.set_random_seed, seed)
+    host_call(original, seed, name="set_random_seed")
 
 
 @replace_call(tf.random.set_global_generator)

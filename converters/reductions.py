@@ -4,25 +4,27 @@
 """
 from __future__ import annotations
 
-import builtins
 from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.arithmetic import run_operation
+from imp2tf.alternatives import raise_error
 from imp2tf.calls import call, replace_call
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.generators import Pushed, as_pushed, push
+from imp2tf.iterables import cursor as cursor_over
 from imp2tf.iterables import each, is_lazy, known_items
 from imp2tf.iteration import (
+    Cursor,
     GeneratorValue,
     MapCursor,
     StaticCursor,
     certain,
     drained,
 )
+from imp2tf.loops import LoopParts, run_for, run_loop, visit_item
 from imp2tf.operations import binary_operation, compare_operation, truth_of
-from imp2tf.region import select
+from imp2tf.region import select, stop_if
 from imp2tf.states import NO_STATE, Box
 from imp2tf.values import SKIP, PyNumber
 
@@ -43,20 +45,50 @@ def sum_(iterable: Any, start: Any = 0) -> Any:
 
 
 def _extreme(op: str, args: tuple[Any, ...], key: Any, default: Any) -> Any:
-    items = known_items(args[0], "min() or max()") if len(args) == 1 else list(args)
-    if not items:
-        name = "max" if op == ">" else "min"
-        return default if default is not MISSING else run_operation(getattr(builtins, name), ())
-    best = items[0]
-    best_key = best if key is None else call(key, best)
-    for item in items[1:]:
+    if len(args) != 1:
+        return _best(op, StaticCursor(args), key)
+    if as_pushed(args[0]) is not None:
+        cursor: Cursor = StaticCursor(known_items(args[0], "min() or max()"))
+    else:
+        items = drained(args[0]) if not is_lazy(args[0]) else None
+        cursor = cursor_over(args[0]) if items is None else StaticCursor(items)
+    goes = cursor.has_next()
+    if isinstance(goes, bool):
+        if goes:
+            return _best(op, cursor, key)
+        return default if default is not MISSING else raise_error(_empty(op))
+    if default is not MISSING:
+        return select(goes, lambda: _best(op, cursor, key), lambda: default)
+    stop_if(tf.logical_not(goes), _empty(op))
+    return _best(op, cursor, key)
+
+
+def _empty(op: str) -> ValueError:
+    try:
+        (max if op == ">" else min)(())
+    except ValueError as error:  # this Python's own wording
+        return ValueError(*error.args)
+    raise AssertionError("unreachable")
+
+
+def _best(op: str, cursor: Cursor, key: Any) -> Any:
+    """The first of the greatest or least items of a cursor that has one; `compare` decides as Python's ``max`` does."""
+    first = certain(cursor.next())
+    if first is SKIP:
+        fall_back(NeedsValue, "min() or max() of items that a condition leaves out")
+    best, best_key = Box(first), Box(first if key is None else call(key, first))
+
+    def visit(item: Any) -> None:
         item_key = item if key is None else call(key, item)
-        holds = truth_of(compare_operation(op, item_key, best_key))
+        holds = truth_of(compare_operation(op, item_key, best_key.value))
         if isinstance(holds, bool):
-            best, best_key = (item, item_key) if holds else (best, best_key)
+            best.value, best_key.value = (item, item_key) if holds else (best.value, best_key.value)
         else:
-            best, best_key = select(holds, lambda a=item, b=item_key: (a, b), lambda a=best, b=best_key: (a, b))  # type: ignore[misc]
-    return best
+            old = best.value, best_key.value
+            best.value, best_key.value = select(holds, lambda: (item, item_key), lambda: old)
+
+    run_for(cursor, visit, None, NO_STATE.plus(best).plus(best_key), None, visit.__code__)
+    return best.value
 
 
 @replace_call(min)
@@ -82,7 +114,7 @@ def _first_that(value: Any, wanted: bool) -> Any:
     else:
         items, step = drained(value), None
     if items is None:
-        return fall_back(NeedsValue, "any() or all() of a run-time length")
+        return _first_of_many(value, wanted)
 
     def at(index: int) -> Any:
         if index == len(items):
@@ -98,6 +130,27 @@ def _first_that(value: Any, wanted: bool) -> Any:
         return select(holds, lambda: at(index + 1), lambda: False)
 
     return at(0)
+
+
+def _first_of_many(value: Any, wanted: bool) -> Any:
+    """The same over items of run-time length: a loop that ends at the first such item."""
+    cursor, met = cursor_over(value), Box(False)
+    state = NO_STATE.plus(met)
+    for box in cursor.boxes:
+        state = state.plus(box)
+
+    def goes_on() -> Any:
+        clean = truth_of(met.value)
+        if isinstance(clean, bool):
+            return False if clean else cursor.has_next()
+        return truth_of(select(clean, lambda: False, lambda: _number(cursor.has_next())))
+
+    def turn() -> None:
+        visit_item(cursor.next(), lambda item: setattr(met, "value", _number(_is(truth_of(item), wanted))), state)
+
+    run_loop(LoopParts(goes_on, turn, None, state, None, turn.__code__))
+    holds = truth_of(met.value)
+    return _number(_is(holds, wanted))
 
 
 def _first_pushed(pushed: Pushed, wanted: bool) -> Any:

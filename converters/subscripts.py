@@ -14,13 +14,17 @@ import gast
 import numpy as np
 import tensorflow as tf
 
-from imp2tf import attributes, containers
+from imp2tf import attributes, container_items
 from imp2tf.alternatives import over
 from imp2tf.arithmetic import run_operation
+from imp2tf.attributes import FieldsOf
 from imp2tf.calls import call
+from imp2tf.containers import listed, tuple_of
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
+from imp2tf.forcing import computed
 from imp2tf.heap import is_container, is_user_function
 from imp2tf.namespace import operator, rt
+from imp2tf.opaque import change_array
 from imp2tf.quote import quote_expr
 from imp2tf.rewrite import Converter
 from imp2tf.targets import constant
@@ -69,7 +73,11 @@ def get_item(owner: Any, key: Any) -> Any:
     if is_user_function(method):
         return call(method, owner, key)
     if is_container(owner) or (isinstance(owner, tuple) and not isinstance(owner, tf.TensorShape)):
-        return containers.get_item(owner, key)
+        return container_items.get_item(owner, key)
+    held = listed(owner)
+    if held is not None:
+        item = container_items.get_item(held, key, "tuple")
+        return tuple_of(item) if isinstance(key, slice) else item
     if isinstance(owner, (tf.Tensor, tf.Variable, tf.RaggedTensor)):
         return run_operation(python.getitem, owner, tensor_key(key))
     if isinstance(owner, Deferred) or is_runtime(key):
@@ -88,7 +96,7 @@ def tensor_key(key: Any) -> Any:
 
 def _deferred_item(owner: Any, key: Any) -> Any:
     if isinstance(owner, (Deferred, np.ndarray, str, bytes)):
-        return Deferred(python.getitem, (owner, key))
+        return computed(python.getitem, (owner, key))
     return fall_back(NeedsValue, f"an element of a {type(owner).__name__} at a position that only the run knows")
 
 
@@ -101,11 +109,16 @@ def set_item(owner: Any, key: Any, value: Any) -> None:
     if isinstance(key, Union):
         over(key, lambda one: set_item(owner, one, value))
         return
+    if isinstance(owner, (Deferred, np.ndarray)):
+        change_array(python.setitem, owner, key, value)
+        return
     method = getattr(type(owner), "__setitem__", None)
     if is_user_function(method):
         call(method, owner, key, value)
     elif is_container(owner):
-        containers.set_item(owner, key, value)
+        container_items.set_item(owner, key, value)
+    elif isinstance(owner, FieldsOf) and isinstance(key, str):
+        owner[key] = value
     elif isinstance(owner, (tf.Tensor, tuple, str, bytes, range, frozenset)) or method is None:
         run_operation(python.setitem, owner, key, value)
     else:

@@ -10,16 +10,19 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.alternatives import over, raise_error
+from imp2tf.alternatives import over
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import replace_call
 from imp2tf.connectivity import connections_around, enclosing
+from imp2tf.effects import has_effects_so_far
 from imp2tf.foreign import adopted, lowered
-from imp2tf.junctions import decided, junctions_of
-from imp2tf.refusals import eager_error
+from imp2tf.junctions import Outcomes, decided, junctions_of, where_loops_turn
+from imp2tf.region import leave_to_python_if
 from imp2tf.session import current
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import Union
+
+__all__ = ["none_where_unconnected"]
 
 NONE = tf.UnconnectedGradients.NONE
 
@@ -31,20 +34,17 @@ def gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients:
     if isinstance(target, Union):
         return over(target, lambda one: gradient(tape, one, sources, output_gradients, unconnected_gradients))
     if target is None:
-        raise_error(eager_error(_of_nothing))
+        return run_operation(tape.gradient, None, [])
     values = [lowered(value) for value in (target, sources, output_gradients)]
     return adopted(run_operation(_gradient, tape, *values, unconnected_gradients))
 
 
-def _of_nothing() -> None:
-    """What eager says of a gradient of None."""
-    with tf.GradientTape() as tape:
-        pass
-    tape.gradient(None, tf.zeros([]))
-
-
 def _gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients: Any, unconnected: Any) -> Any:
-    found = tape.gradient(target, sources, output_gradients, unconnected)
+    return none_where_unconnected(tape.gradient(target, sources, output_gradients, unconnected), target, sources, unconnected)
+
+
+def none_where_unconnected(found: Any, target: Any, sources: Any, unconnected: Any = NONE) -> Any:
+    """Gradients that a tape gave, None where eager's are."""
     targets = [one for one in tf.nest.flatten(target, expand_composites=True) if is_symbolic_tensor(one)]
     whole = tf.nest.flatten(sources)
     if tf.UnconnectedGradients(unconnected) is not NONE or not targets or not all(map(_is_dense, whole)):
@@ -53,17 +53,32 @@ def _gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients
     if reached is None:
         return found
     session = current()
-    mask = decided(reached, len(whole), [junctions_of(session, graph) for graph in enclosing(targets)])
-    gradients = [_present(one, mask, bit) for bit, one in enumerate(tf.nest.flatten(found))]
+    junctions = [junctions_of(session, graph) for graph in enclosing(targets)]
+    outcome = decided(reached, junctions)
+    flat = tf.nest.flatten(found)
+    if isinstance(outcome, int):
+        return tf.nest.pack_sequence_as(sources, [one if outcome >> bit & 1 else None for bit, one in enumerate(flat)])
+    if session.interposed:  # Keras takes the gradients: what is not there is left out where they are applied
+        session.uncertain.extend((source, bit, outcome) for bit, source in enumerate(whole))
+        return found
+    usual = 0 if has_effects_so_far(session) else where_loops_turn(reached, junctions)
+    gradients = [_present(one, outcome, usual, bit) for bit, one in enumerate(flat)]
     return tf.nest.pack_sequence_as(sources, gradients)
 
 
-def _present(gradient: Any, mask: int | tf.Tensor, bit: int) -> Any:
-    """A gradient, or None if the source of this number is not in the mask."""
-    if gradient is None or isinstance(mask, int):
-        return gradient if gradient is None or mask >> bit & 1 else None
-    return Union(tf.cast(mask[bit], tf.int32), [None, gradient])
+def _present(gradient: Any, outcome: Outcomes, usual: int, bit: int) -> Any:
+    """A gradient, or None where the run does not find the source of this number connected.
+
+    One that only a loop without a turn makes None is taken to be there; a run that finds it is not is left to Python.
+    """
+    if gradient is None or all(mask >> bit & 1 for mask in outcome.masks):
+        return gradient
+    present = outcome.holds(bit)
+    if usual >> bit & 1:
+        leave_to_python_if(tf.logical_not(present), "a gradient is None because a loop had no turn")
+        return gradient
+    return Union(tf.cast(present, tf.int32), [None, gradient])
 
 
 def _is_dense(source: Any) -> bool:
-    return isinstance(source, (tf.Tensor, tf.Variable))
+    return isinstance(source, (tf.Tensor, tf.Variable)) or hasattr(type(source), "handle")  # the variables of Keras have one

@@ -10,9 +10,14 @@ The plain function is the specification: a converted one returns, prints, mutate
 """
 from imp2tf.api import ConvertedFunction, convert, explain
 from imp2tf.disabled import disable
+from imp2tf.distribution import install
 from imp2tf.errors import ConversionError, DivergenceError
+from imp2tf.export import save
 from imp2tf.stance import set_stance
+from imp2tf.substitution import substitute
+
+install()
 
 __version__ = "0.1.0"
 __all__ = ["ConversionError", "ConvertedFunction", "DivergenceError", "convert", "disable", "explain",
-           "set_stance"]
+           "save", "set_stance", "substitute"]

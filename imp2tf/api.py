@@ -91,6 +91,22 @@ class ConvertedFunction(Generic[P, R]):
         failure.reason = f"{failure.reason}; and as plain Python in the graph of another: {str(cause).partition(chr(10))[0]}"
         raise failure from cause
 
+    def as_tf_function(self, instance: Any = None) -> Any:
+        """A `tf.function` that does the same where no Python attends the graph, as on workers of a coordinator.
+
+        Its graphs change no Python state and call no Python: what would need that raises `ConversionError`.
+        """
+        cache: dict[int, Any] = self.__dict__.setdefault("_as_tf_functions", {})
+        if id(instance) not in cache:
+            function = self._function if instance is None else types.MethodType(self._function, instance)
+            cache[id(instance)] = _tf_function(function, self._options)
+        return cache[id(instance)]
+
+    def counted_as(self, other: ConvertedFunction[..., Any]) -> ConvertedFunction[P, R]:
+        """Let calls of this function count as calls of another."""
+        self._dispatcher.counts, self._dispatcher.fallbacks = other._dispatcher.counts, other._dispatcher.fallbacks
+        return self
+
     @overload
     def __get__(self, instance: None, owner: type | None = None) -> ConvertedFunction[P, R]: ...
 
@@ -172,7 +188,12 @@ class ConvertedFunction(Generic[P, R]):
         """Call the function (if arguments are given) and report what runs as a graph, what as Python, and why."""
         if args or kwargs or not self._dispatcher.parameters.names:
             self(*args, **kwargs)
-        return Report(self.__qualname__, self.stats(), self.guards(), list(self._dispatcher.misses))
+        return Report(self.__qualname__, self.stats(), self.guards(), list(self._dispatcher.misses), self._python_calls())
+
+    def _python_calls(self) -> list[str]:
+        """What Python the newest graph calls, and where."""
+        graphs = self._dispatcher.graphs
+        return [f"{reason} [{location}]" if location else reason for reason, location in graphs[0].python_calls] if graphs else []
 
     def guards(self) -> list[str]:
         """What the newest graph assumes."""
@@ -200,6 +221,8 @@ class ConvertedFunction(Generic[P, R]):
     def reset(self) -> None:
         """Forget all graphs and everything learned."""
         self._dispatcher.reset()
+        for cache in ("_as_tf_functions", "_lifted"):
+            self.__dict__.pop(cache, None)
 
 
 class BoundFunction(Generic[Q, R]):
@@ -240,6 +263,10 @@ class BoundFunction(Generic[Q, R]):
     def __reduce__(self) -> Any:
         return BoundFunction, (self.__func__, self.__self__)
 
+    def as_tf_function(self) -> Any:
+        """A `tf.function` of this instance, see `ConvertedFunction.as_tf_function`."""
+        return self.__func__.as_tf_function(self.__self__)
+
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> Any:
         """A TensorFlow ConcreteFunction of this instance for arguments of these kinds."""
         return _concrete(self, self.__func__, args, kwargs)
@@ -249,6 +276,19 @@ class BoundFunction(Generic[Q, R]):
         return self.__func__.explain(self.__self__, *args, **kwargs)
 
 
+def _tf_function(function: Callable[..., Any], options: Options) -> Any:
+    def alone(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return call_in_graph(function, args, kwargs, alone=True)
+        except Fallback as fallback:
+            failure = fallback.error
+        raise failure
+
+    alone.__name__ = options.name or name_of(function).rpartition(".")[2]
+    alone.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    return tf.function(alone, autograph=False, input_signature=options.input_signature, jit_compile=options.jit_compile)
+
+
 def _concrete(call: Callable[..., Any], function: ConvertedFunction[..., Any], args: Any, kwargs: Any) -> Any:
     def traced(*args: Any, **kwargs: Any) -> Any:
         return call(*args, **kwargs)
@@ -256,7 +296,9 @@ def _concrete(call: Callable[..., Any], function: ConvertedFunction[..., Any], a
     traced.__name__ = function.name
     traced.__signature__ = inspect.signature(call)  # type: ignore[attr-defined]
     graph = tf.function(traced, autograph=False, input_signature=function.input_signature, jit_compile=function.jit_compile)
-    return graph.get_concrete_function(*args, **kwargs)
+    concrete = graph.get_concrete_function(*args, **kwargs)
+    concrete.__imp2tf_call__ = call  # what `imp2tf.save` traces anew, with the state of the function lifted
+    return concrete
 
 
 # ------------------------------------------------------------------------------------------------ convert

@@ -14,15 +14,16 @@ import tensorflow as tf
 from imp2tf.alternatives import over, raise_error
 from imp2tf.errors import NeedsValue, TraceFailed, fall_back
 from imp2tf.exceptions import ProgramRaise
+from imp2tf.forcing import RunArray, computed, tensor_of
 from imp2tf.region import stop_if
 from imp2tf.session import active, suspended
-from imp2tf.tf_compat import is_symbolic_tensor
+from imp2tf.tf_compat import in_replica, is_symbolic_tensor
 from imp2tf.values import NUMBER_DTYPES, Deferred, PyNumber, Union, is_runtime, number_kind
 
 __all__ = [
     "BINARY",
     "COMPARE",
-    "OVERFLOW",
+    "OVERFLOW", "UNUSUAL_POWER",
     "as_number",
     "as_tensor",
     "binary",
@@ -61,7 +62,7 @@ def run_operation(function: Function, *args: Any, **kwargs: Any) -> Any:
     try:
         return function(*args, **kwargs)
     except Exception as error:
-        if isinstance(error, NOT_IN_GRAPH):
+        if isinstance(error, NOT_IN_GRAPH) or (isinstance(error, RuntimeError) and in_replica()):  # replicas cannot meet in a branch
             fall_back(TraceFailed, f"{type(error).__name__} while tracing: {error}", error)
         if any(holds_runtime(value) for value in (*args, *kwargs.values())):
             if not isinstance(error, (ValueError, TypeError, tf.errors.OpError)):
@@ -131,6 +132,7 @@ def _numbers(op: str, a: Any, b: Any) -> PyNumber:
 
 
 OVERFLOW = "imp2tf: a Python int left the range of int64"
+UNUSUAL_POWER = "imp2tf: a power of Python numbers is of another kind, an error or out of range"
 SMALL = 2**31
 
 
@@ -175,13 +177,24 @@ def _division_error(op: str, kind: str, kind_a: str | None, kind_b: str | None) 
 
 
 def _power(a: Any, b: Any, kind: str) -> PyNumber:
-    if kind == "int" and not (isinstance(b, int) and b >= 0):
-        fall_back(NeedsValue, "an int to the power of a run-time int is an int or a float, by its sign")
-    if kind == "float" and not (isinstance(a, (int, float)) and a > 0) and not (isinstance(b, int) and b >= 0):
-        fall_back(NeedsValue, "a float power whose result may be complex or an error")
     x, y = as_number(a, kind), as_number(b, kind)
+    if kind == "int":
+        if isinstance(b, PyNumber):
+            y = _run_stops_unless(y >= 0, y)
+        elif b < 0:
+            fall_back(NeedsValue, "a run-time int to a negative power is a float or an error")
+        return PyNumber(kind, _within_range("**", a, b, x, y, tf.pow(x, y)))
     result = tf.pow(x, y)
-    return PyNumber(kind, _within_range("**", a, b, x, y, result) if kind == "int" else result)
+    real = (x >= 0.0) | tf.equal(y, tf.round(y))
+    regular = tf.math.is_finite(result) | ~tf.math.is_finite(x) | ~tf.math.is_finite(y)
+    return PyNumber(kind, _run_stops_unless(real & regular, result))
+
+
+def _run_stops_unless(condition: tf.Tensor, result: tf.Tensor) -> tf.Tensor:
+    """`result` where a power has the kind that it is taken for; else the run stops, and the call runs as Python."""
+    checked = tf.raw_ops.Assert(condition=condition, data=[UNUSUAL_POWER], summarize=1)
+    with tf.control_dependencies([checked]):
+        return tf.identity(result)
 
 
 def _bitwise(op: str, a: Any, b: Any, kind: str) -> PyNumber:
@@ -203,7 +216,7 @@ def binary(op: str, a: Any, b: Any, function: Function | None = None) -> Any:
     if isinstance(a, PyNumber) or isinstance(b, PyNumber):
         return _with_number(op, BINARY[op], a, b)
     if isinstance(a, Deferred) or isinstance(b, Deferred):
-        return _deferred(BINARY[op], a, b)
+        return _deferred(binary, op, a, b)
     if op == "%" and isinstance(a, (str, bytes)) and holds_runtime(b):
         return Deferred(operator.mod, (a, b))
     if (a is None and is_symbolic_tensor(b)) or (b is None and is_symbolic_tensor(a)):
@@ -228,6 +241,8 @@ def _with_number(op: str, function: Function, a: Any, b: Any) -> Any:
         return _numbers(op, a, b)
     if isinstance(a, (str, bytes)) and op == "%":
         return Deferred(operator.mod, (a, b))
+    if isinstance(a, Deferred) or isinstance(b, Deferred):
+        return computed(function, (a, b))
     for this, other in ((a, b), (b, a)):
         if isinstance(this, PyNumber) and isinstance(other, (tf.Tensor, tf.Variable, tf.RaggedTensor)):
             dtype = other.dtype
@@ -239,11 +254,14 @@ def _with_number(op: str, function: Function, a: Any, b: Any) -> Any:
     return fall_back(NeedsValue, f"{op} of {kinds[0]} and {kinds[1]} needs a run-time number's value")
 
 
-def _deferred(function: Function, a: Any, b: Any) -> Deferred:
-    for value in (a, b):
-        if is_symbolic_tensor(value):
-            fall_back(NeedsValue, f"{function.__name__} of a tensor and a Python value that is known after the run")
-    return Deferred(function, (a, b))
+def _deferred(again: Callable[[str, Any, Any], Any], op: str, a: Any, b: Any) -> Any:
+    for this, other in ((a, b), (b, a)):
+        if isinstance(this, Deferred) and isinstance(other, (tf.Tensor, tf.Variable)):
+            found = tensor_of(this)
+            if isinstance(found, tf.Tensor):
+                found = run_operation(RunArray(found).converted, other.dtype)
+            return again(op, found, b) if this is a else again(op, a, found)
+    return computed({**BINARY, **COMPARE}[op], (a, b))
 
 
 def unary(op: str, a: Any) -> Any:
@@ -259,7 +277,7 @@ def unary(op: str, a: Any) -> Any:
         number = as_number(a, kind)
         return PyNumber(kind, -number if op == "-" else number)
     if isinstance(a, Deferred):
-        return Deferred(UNARY[op], (a,))
+        return computed(UNARY[op], (a,))
     return run_operation(UNARY[op], a)
 
 
@@ -272,7 +290,7 @@ def compare(op: str, a: Any, b: Any) -> Any:
     if isinstance(a, PyNumber) or isinstance(b, PyNumber):
         return _compare_number(op, a, b)
     if isinstance(a, Deferred) or isinstance(b, Deferred):
-        fall_back(NeedsValue, f"{op} needs a Python value that is known after the run")
+        return _deferred(compare, op, a, b)
     return run_operation(COMPARE[op], a, b)
 
 
@@ -283,7 +301,7 @@ def _compare_number(op: str, a: Any, b: Any) -> Any:
         x, y = as_number(a, kind), as_number(b, kind)
         function = {"==": tf.equal, "!=": tf.not_equal}.get(op, COMPARE[op])
         return PyNumber("bool", function(x, y))
-    if any(isinstance(value, (tf.Tensor, tf.Variable, np.ndarray, np.generic)) for value in (a, b)):
+    if any(isinstance(value, (tf.Tensor, tf.Variable, np.ndarray, np.generic, Deferred)) for value in (a, b)):
         return _with_number(op, COMPARE[op], a, b)
     if op in ("==", "!="):
         return op == "!="

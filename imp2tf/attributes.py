@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,17 @@ from imp2tf.alternatives import over, raise_error, stripped
 from imp2tf.arithmetic import run_operation
 from imp2tf.arrays import TracedArray
 from imp2tf.calls import call
-from imp2tf.containers import ContainerMethod, static
+from imp2tf.container_methods import ContainerMethod
+from imp2tf.containers import static
 from imp2tf.errors import ForeignCall, LostValue, NeedsValue, fall_back
 from imp2tf.foreign import method_of_deferred
 from imp2tf.heap import is_container, is_user_function, view
 from imp2tf.places import Attribute
 from imp2tf.session import active, current
 from imp2tf.tf_compat import EagerTensor, is_symbolic_tensor
-from imp2tf.values import LOST, UNBOUND, Deferred, PyNumber, StandIn, Union
+from imp2tf.values import LOST, UNBOUND, Deferred, PyNumber, StandIn, Union, is_variable
 
-__all__ = ["delete_attribute", "get_attribute", "has_attribute", "set_attribute"]
+__all__ = ["FieldsOf", "delete_attribute", "get_attribute", "has_attribute", "remove_attribute", "set_attribute", "store_attribute"]
 
 MISSING = object()
 AS_THEY_ARE = (
@@ -44,7 +46,7 @@ def get_attribute(owner: Any, name: str, default: Any = MISSING) -> Any:
         return method_of_deferred(owner, name)
     if isinstance(owner, StandIn):
         return owner.refuse()
-    if isinstance(owner, tf.Variable) and name == "numpy":
+    if name == "numpy" and is_variable(owner):
         return Deferred(getattr, (tf.convert_to_tensor(owner), "numpy"))
     if isinstance(owner, tf.Tensor):
         return _of_tensor(owner, name, default)
@@ -57,9 +59,12 @@ def get_attribute(owner: Any, name: str, default: Any = MISSING) -> Any:
 
 def _plain(owner: Any, name: str, default: Any) -> Any:
     try:
-        return getattr(owner, name) if default is MISSING else getattr(owner, name, default)
+        value = getattr(owner, name) if default is MISSING else getattr(owner, name, default)
     except AttributeError as error:
         return raise_error(error)
+    if isinstance(owner, types.ModuleType) and isinstance(value, (types.MethodType, types.BuiltinFunctionType)):
+        current().source_of(value)  # a method of an object of the module, such as the one that `random.random` belongs to
+    return value
 
 
 def _is_library_object(owner: Any) -> bool:
@@ -84,6 +89,9 @@ def _of_number(owner: PyNumber, name: str) -> Any:
     return fall_back(NeedsValue, f".{name} of a run-time {owner.kind}")
 
 
+GRAPH_ATTRIBUTES = ("backing_device", "consumers", "cpu", "device", "gpu", "graph", "name", "op", "ref", "value_index")
+
+
 def _of_tensor(owner: tf.Tensor, name: str, default: Any) -> Any:
     if name == "numpy" and is_symbolic_tensor(owner):
         return Deferred(getattr, (owner, "numpy"))
@@ -91,7 +99,7 @@ def _of_tensor(owner: tf.Tensor, name: str, default: Any) -> Any:
         fall_back(NeedsValue, "the static shape of a tensor whose shape only the run knows")
     if name == "__class__":
         fall_back(NeedsValue, "the class of a tensor")
-    if name in ("op", "graph", "name", "device", "ref", "cpu", "gpu", "backing_device") and is_symbolic_tensor(owner):
+    if name in GRAPH_ATTRIBUTES and is_symbolic_tensor(owner):
         fall_back(NeedsValue, f".{name} of a tensor")
     if default is MISSING and not hasattr(owner, name):
         raise_error(_missing_in_tensor(owner, name))
@@ -151,6 +159,9 @@ def _of_object(owner: Any, name: str, default: Any) -> Any:
         if isinstance(found[1], functools.cached_property):
             return _cached_property(owner, name, found[1])
         if _is_foreign_descriptor(found[1]):
+            getter = getattr(type(found[1]), "__get__", None)
+            if is_user_function(getter):
+                return call(getter, found[1], owner, cls)
             return _plain(owner, name, default)
     value = view(Attribute(owner, name))
     if isinstance(value, Union) and any(one is UNBOUND for one in value.alternatives):
@@ -203,6 +214,8 @@ def _bind(value: Any, owner: Any, cls: type) -> Any:
     if isinstance(value, types.FunctionType):
         return value if owner is None else types.MethodType(value, owner)
     get = getattr(type(value), "__get__", None)
+    if is_user_function(get):
+        return call(get, value, owner, cls)
     return value if get is None else get(value, owner, cls)
 
 
@@ -224,8 +237,11 @@ def _of_class(owner: type, name: str, default: Any) -> Any:
     meta = _class_attribute(type(owner), name)
     if found is None or (meta is not None and hasattr(type(meta[1]), "__set__")):
         return _plain(owner, name, default)
-    if hasattr(type(found[1]), "__get__") and not isinstance(found[1], types.FunctionType):
+    getter = getattr(type(found[1]), "__get__", None)
+    if getter is not None and not isinstance(found[1], types.FunctionType):
         view(Attribute(found[0], name))
+        if is_user_function(getter):
+            return call(getter, found[1], None, owner)
         return getattr(owner, name)
     return _bound(None, owner, found[0], name)
 
@@ -259,18 +275,35 @@ def set_attribute(owner: Any, name: str, value: Any) -> None:
     hook = _class_attribute(type(owner), "__setattr__")
     if hook is not None and is_user_function(hook[1]):
         call(hook[1], owner, name, value)
+    elif _is_frozen(owner):
+        _refused(owner, name, value)
     else:
         store_attribute(owner, name, value)
 
 
+_kept_as: list[tuple[type, Callable[[Any], Any]]] = []
+
+
+def keep_as(cls: type, transform: Callable[[Any], Any]) -> None:
+    """Objects of a library class keep `transform(value)` of what is assigned to their attributes."""
+    _kept_as.append((cls, transform))
+
+
 def store_attribute(owner: Any, name: str, value: Any) -> None:
     """``object.__setattr__(owner, name, value)``: past a hook of the class."""
+    for cls, transform in _kept_as:
+        if isinstance(owner, cls):
+            value = transform(value)
     found = _class_attribute(type(owner), name)
     if found is not None and isinstance(found[1], property):
         setter = found[1].fset
         if setter is None:
             raise_error(_refusal(owner, name, value))
         call(setter, owner, value)
+        return
+    setter = getattr(type(found[1]), "__set__", None) if found is not None else None
+    if found is not None and is_user_function(setter):
+        call(setter, found[1], owner, value)
         return
     if _refuses_attributes(owner, found):
         _refused(owner, name, value)
@@ -290,14 +323,17 @@ def _refuses_attributes(owner: Any, found: tuple[type, Any] | None) -> bool:
         return True
     if found is not None and hasattr(type(found[1]), "__set__"):
         return not isinstance(found[1], types.MemberDescriptorType)
+    return not hasattr(owner, "__dict__") and found is None
+
+
+def _is_frozen(owner: Any) -> bool:
     frozen = getattr(type(owner), "__dataclass_params__", None)
-    return (not hasattr(owner, "__dict__") and found is None) or bool(frozen is not None and frozen.frozen)
+    return frozen is not None and bool(frozen.frozen)
 
 
 def _refused(owner: Any, name: str, value: Any) -> None:
     """Objects that take no attributes say so themselves; others have effects of their own."""
-    frozen = getattr(type(owner), "__dataclass_params__", None)
-    if isinstance(owner, (int, float, str, bytes, tuple)) or (frozen is not None and frozen.frozen) or not hasattr(owner, "__dict__"):
+    if isinstance(owner, (int, float, str, bytes, tuple)) or _is_frozen(owner) or not hasattr(owner, "__dict__"):
         run_operation(setattr, owner, name, value)
     fall_back(ForeignCall, f"setting {name!r} of a {type(owner).__name__}")
 
@@ -307,6 +343,28 @@ def delete_attribute(owner: Any, name: str) -> None:
     if active() is None:
         delattr(owner, name)
         return
+    if isinstance(owner, Union):
+        over(owner, lambda one: delete_attribute(one, name))
+        return
+    hook = _class_attribute(type(owner), "__delattr__")
+    if hook is not None and is_user_function(hook[1]):
+        call(hook[1], owner, name)
+    else:
+        remove_attribute(owner, name)
+
+
+def remove_attribute(owner: Any, name: str) -> None:
+    """``object.__delattr__(owner, name)``: past a hook of the class."""
+    found = _class_attribute(type(owner), name)
+    deleter = getattr(type(found[1]), "__delete__", None) if found is not None else None
+    if found is not None and isinstance(found[1], property) and found[1].fdel is not None:
+        call(found[1].fdel, owner)
+        return
+    if found is not None and is_user_function(deleter):
+        call(deleter, found[1], owner)
+        return
+    if _refuses_attributes(owner, found):
+        fall_back(ForeignCall, f"deleting {name!r} of a {type(owner).__name__}")
     place = Attribute(owner, name)
     value = view(place)
     if isinstance(value, Union):
@@ -317,13 +375,12 @@ def delete_attribute(owner: Any, name: str) -> None:
 
 
 def _deletion_error(owner: Any, name: str) -> AttributeError:
+    """This Python's own wording, from another class or object of that name."""
     try:
-        delattr(owner, name)
+        delattr(type(owner.__name__, (), {}) if isinstance(owner, type) else type(type(owner).__name__, (), {})(), name)
     except AttributeError as error:
         return error
     return AttributeError(name)
-
-
 
 
 class FieldsOf:

@@ -18,22 +18,38 @@ import tensorflow as tf
 from imp2tf import conversion, foreign
 from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import run_operation
-from imp2tf.containers import ContainerMethod, container_method
+from imp2tf.container_methods import ContainerMethod, container_method
 from imp2tf.disabled import is_disabled
-from imp2tf.errors import ForeignCall, NeedsValue, SeveralKinds, UnsupportedSyntax, fall_back
-from imp2tf.heap import is_drop_in, is_user_function
-from imp2tf.opaque import call_opaque
+from imp2tf.errors import Fallback, ForeignCall, NeedsValue, SeveralKinds, UnsupportedSyntax, fall_back
+from imp2tf.exceptions import innermost, user_frames
+from imp2tf.heap import contents, is_drop_in, is_user_function
+from imp2tf.opaque import call_disabled
 from imp2tf.places import Attribute
 from imp2tf.purity import has_plain_new
-from imp2tf.session import Session, active, current
+from imp2tf.region import scope
+from imp2tf.session import Session, active, current, resumed, suspended
 from imp2tf.sources import Member
-from imp2tf.values import Deferred, GeneratorCall, Sentinel, Union
+from imp2tf.tf_compat import builds_inside, in_eager_mode
+from imp2tf.values import LOST, Deferred, GeneratorCall, Sentinel, Union
 
-__all__ = ["Activation", "call", "converted_of", "invoke", "replace_call"]
+__all__ = ["Activation", "InForeignGraph", "add_substitute", "call", "callback", "converted_of", "invoke", "replace_call",
+           "replace_call_of"]
 
 MAX_RECURSION_IN_REGIONS = 6
 
 _replacements: dict[Any, Callable[..., Any]] = {}
+_substitutes: dict[Any, Callable[..., Any]] = {}
+_named: dict[tuple[str, str], Callable[..., Any]] = {}
+
+
+def replace_call_of(module: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Like `replace_call`, for a function of a library that may never be imported; the replacement is given it as first argument."""
+
+    def register(replacement: Callable[..., Any]) -> Callable[..., Any]:
+        _named[module, name] = replacement
+        return replacement
+
+    return register
 
 
 def replace_call(*originals: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -47,14 +63,50 @@ def replace_call(*originals: Any) -> Callable[[Callable[..., Any]], Callable[...
     return register
 
 
+def add_substitute(original: Any, twin: Callable[..., Any]) -> None:
+    """Inside a trace, calls of `original` go to a function of the user, but for those that it makes itself."""
+    _substitutes[original] = twin
+
+
+def _substitute_of(function: Any) -> Callable[..., Any] | None:
+    """The user's function that stands for `function`, or for the method that it is, with its object."""
+    if not _substitutes:
+        return None
+    owner = getattr(function, "__self__", None)
+    if owner is None or isinstance(owner, types.ModuleType) or function in _substitutes:
+        return _as_twin(function) if function in _substitutes else None
+    method = getattr(function, "__func__", None) or getattr(type(owner), getattr(function, "__name__", ""), None)
+    return functools.partial(_as_twin(method), owner) if method in _substitutes else None
+
+
+def _as_twin(original: Any) -> Callable[..., Any]:
+    def twin(*args: Any, **kwargs: Any) -> Any:
+        inside = current().outside.substituting
+        if original in inside:
+            return _call_object(original, args, kwargs)
+        inside.append(original)
+        try:
+            return call(_substitutes[original], *args, **kwargs)
+        finally:
+            inside.remove(original)
+
+    return twin
+
+
 def replacement_of(function: Any) -> Callable[..., Any] | None:
     """What stands for `function`, or for the function of a method, inside a trace, if anything does."""
     try:
+        twin = _substitute_of(function)
+        if twin is not None:
+            return twin
         found = _replacements.get(function)
         if found is None and isinstance(function, types.MethodType) and function.__func__ in _replacements:
             return functools.partial(_replacements[function.__func__], function.__self__)
     except TypeError:  # not hashable, so not registered
         return None
+    if found is None and isinstance(function, types.FunctionType):
+        named = _named.get((function.__module__, function.__qualname__))
+        return functools.partial(named, function) if named is not None else None
     return found
 
 
@@ -88,7 +140,9 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _call_object(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if is_disabled(function):
-        return call_opaque(function, args, kwargs)
+        return _noted(lambda: call_disabled(function, args, kwargs))
+    if isinstance(function, types.FunctionType) and hasattr(function, "__imp2tf_callback__"):
+        return call(function.__imp2tf_callback__, *args, **kwargs)
     if is_drop_in(function):
         return call(function.__imp2tf_function__, *args, **kwargs)
     if isinstance(function, functools.partial):
@@ -102,6 +156,7 @@ def _call_object(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     if isinstance(function, type):
         return _construct(function, args, kwargs)
     method = inspect.getattr_static(type(function), "__call__", None)
+    method = getattr(method, "__imp2tf_callback__", method)
     if is_user_function(method):
         return call(method, function, *args, **kwargs)
     return _call_library(function, args, kwargs)
@@ -116,10 +171,49 @@ def _call_library(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     place = next((i for i, value in enumerate(args) if isinstance(value, Union)), None)
     if place is not None:
         return over(args[place], lambda one: call(function, *args[:place], one, *args[place + 1:], **kwargs))
+    inside = next((i for i, value in enumerate(args) if _union_inside(value) is not None), -1)
+    if inside >= 0:
+        return _over_inside(args[inside], lambda one: call(function, *args[:inside], one, *args[inside + 1:], **kwargs))
     name = next((key for key, value in kwargs.items() if isinstance(value, Union)), None)
     if name is not None:
         return over(kwargs[name], lambda one: call(function, *args, **{**kwargs, name: one}))
-    return foreign.call_foreign(function, args, kwargs, callback)
+    return _noted(lambda: foreign.call_foreign(function, args, kwargs, callback))
+
+
+def _noted(call_python: Callable[[], Any]) -> Any:
+    """A call that may need Python. Where tracing is to find all such calls, it goes on without the result."""
+    refused = current().refused
+    if refused is None:
+        return call_python()
+    try:
+        return call_python()
+    except Fallback as fallback:
+        if not isinstance(fallback.error, ForeignCall):
+            raise
+        fallback.error.location = fallback.error.location or innermost(user_frames())
+        refused.append(fallback.error)
+    return LOST
+
+
+def _union_inside(value: Any) -> int | None:
+    """Where in a list or tuple a value of several kinds stands."""
+    if type(value) not in (list, tuple):
+        return None
+    found = contents(value) if isinstance(value, list) else value
+    return next((i for i, one in enumerate(found) if isinstance(one, Union)), None) if isinstance(found, (list, tuple)) else None
+
+
+def _over_inside(value: Any, operation: Callable[[Any], Any]) -> Any:
+    """`operation` on a list or tuple for each alternative of the first value of several kinds in it."""
+    place = _union_inside(value)
+    assert place is not None
+    items = list(contents(value)) if isinstance(value, list) else list(value)
+
+    def with_one(one: Any) -> Any:
+        made = [*items[:place], one, *items[place + 1:]]
+        return operation(current().born(made) if isinstance(value, list) else tuple(made))
+
+    return over(items[place], with_one)
 
 
 # ------------------------------------------------------------------------------------------------ user code
@@ -186,28 +280,51 @@ def _guard_function(session: Session, function: types.FunctionType) -> None:
         session.guard(Member(source, "__kwdefaults__"), "equal_identity", dict(function.__kwdefaults__))
 
 
+class InForeignGraph(Fallback):
+    """A user's function has an effect in a graph that library code builds: nobody would carry it out of there."""
+
+
 def callback(function: Any) -> Any:
     """A user's function that library code is going to call while it traces: converted, and watched for effects."""
     code = function.__func__ if isinstance(function, types.MethodType) else function
     if not (is_user_function(code) or is_converted(code)):
         return function
 
-    graph = tf.compat.v1.get_default_graph()
+    outer = current()
 
     @functools.wraps(function)
     def traced(*args: Any, **kwargs: Any) -> Any:
         session = active()
-        if session is None:
+        if session is not None:
+            return _called_back(session, function, args, kwargs)
+        if not builds_inside(outer.graph):
             return function(*args, **kwargs)
-        if tf.compat.v1.get_default_graph() is graph:
-            return foreign.lowered(call(function, *args, **kwargs))
-        with session.log() as log:
-            result = call(function, *args, **kwargs)
-            if any(session.outlives(place) for place in log):
-                fall_back(ForeignCall, f"{function.__name__} changes Python state while library code calls it")
-            return foreign.lowered(result)
+        session = outer.in_another_thread()  # a replica of tf.distribute
+        with resumed(session), scope():
+            try:
+                return _called_back(session, function, args, kwargs)
+            finally:
+                outer.learn_from(session)
 
+    traced.__imp2tf_callback__ = function  # type: ignore[attr-defined]
     return traced
+
+
+def _called_back(session: Session, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call by library code of a function that was given to it."""
+    if in_eager_mode():
+        with suspended():
+            return function(*args, **kwargs)
+    if tf.compat.v1.get_default_graph() is session.region_graphs[-1]:
+        return foreign.lowered(call(function, *args, **kwargs))
+    with session.log() as log, scope():
+        called = len(session.python_calls)
+        result = call(function, *args, **kwargs)
+        if any(session.outlives(place) for place in log):
+            raise InForeignGraph(ForeignCall(f"{function.__name__} changes Python state while library code calls it"))
+        if session.interposed and len(session.python_calls) > called:
+            raise InForeignGraph(ForeignCall(f"{function.__name__} calls Python while library code calls it"))
+        return foreign.lowered(result)
 
 
 # ------------------------------------------------------------------------------------------------ classes

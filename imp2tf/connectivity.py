@@ -18,7 +18,7 @@ import tensorflow as tf
 
 from imp2tf.tf_compat import FuncGraph, function_graph, has_gradient
 
-__all__ = ["BOTH", "CALLS", "Connections", "Junction", "Ways", "connections_around", "enclosing", "is_differentiable"]
+__all__ = ["BOTH", "CALLS", "LOOPS", "Connections", "Junction", "Ways", "connections_around", "enclosing", "is_differentiable"]
 
 # An operation at which a run may go one way or the other: its graph, by id, and its name.
 Junction = tuple[int, str]

@@ -10,12 +10,13 @@ from __future__ import annotations
 import dataclasses
 import re
 import types
+from collections.abc import Sequence
 from typing import NoReturn
 
 __all__ = [
     "GENERATED_BLOCK", "Contents", "ConversionError", "DivergenceError", "Fallback", "ForeignCall", "GraphRefused", "Location", "LostValue",
-    "NeedsValue", "NoFixpoint", "NoSource", "NotVerified", "RaisesUnderTry", "RecompileLimit", "Recompiled", "SeveralKinds",
-    "TraceFailed", "UnsupportedSyntax", "VariableCreated", "XlaRefused", "fall_back", "is_library_file", "is_own_file",
+    "NeedsValue", "NoFixpoint", "NoSource", "NotServable", "NotVerified", "RaisesUnderTry", "RecompileLimit", "Recompiled", "SeveralKinds",
+    "TraceFailed", "UnexpectedResult", "UnsupportedSyntax", "VariableCreated", "XlaRefused", "fall_back", "is_library_file", "is_own_file",
     "user_location",
 ]
 
@@ -158,6 +159,13 @@ class Recompiled(ConversionError):
     hint = "pass what changes as a tensor, or keep it as it was"
 
 
+class UnexpectedResult(ConversionError):
+    """A Python call that a graph makes returned another kind of value than before, and the call could not go on as Python."""
+
+    code = "I2T116"
+    hint = "call the function again: it knows both kinds now; or mark it with @imp2tf.disable"
+
+
 class NotVerified(ConversionError):
     """A graph cannot be run beside plain Python to compare them, under the stance "verify"."""
 
@@ -170,6 +178,21 @@ class DivergenceError(ConversionError):
 
     code = "I2T201"
     hint = "please report this with the program: the eager result is the right one"
+
+
+class NotServable(ConversionError):
+    """What `imp2tf.save` is given needs Python when it is served."""
+
+    code = "I2T301"
+    hint = "leave what needs Python out of the functions that are saved"
+
+    def __init__(self, name: str, reasons: Sequence[ConversionError]) -> None:
+        super().__init__(f"{name} cannot be served without Python", location=reasons[0].location if reasons else None)
+        self.reasons = list(reasons)
+
+    def __str__(self) -> str:
+        lines = [f"  {one.code}: {one.reason}{f' [{one.location}]' if one.location else ''}" for one in self.reasons]
+        return "\n".join([f"{self.code}: {self.reason}; nothing was written", *lines, f"  (hint: {self.hint})"])
 
 
 class Fallback(BaseException):

@@ -11,8 +11,9 @@ from imp2tf.heap import INT_RANGE
 from imp2tf.session import Guard, Relaxations
 from imp2tf.tf_compat import EagerTensor
 
-__all__ = ["Miss", "compile_guards", "describe_guard", "find_misses", "relax"]
+__all__ = ["Miss", "compile_guards", "describe_guard", "find_misses", "frozen_contents", "relax"]
 
+SHORT = 16  # elements of a container that the text of a test spells out
 GONE = (AttributeError, KeyError, IndexError, TypeError, ValueError, tf.errors.OpError)
 
 
@@ -54,6 +55,9 @@ def _test(guard: Guard, constant: Callable[[Any], str]) -> str:
         return f"type({value}) is {constant(expected)}"
     if guard.check == "same":
         return f"{value} is {expected.expression(constant)}"
+    if guard.check == "contents" and isinstance(expected, _Frozen) and expected.is_plain():
+        items = " and ".join(f"v[{place}] is {constant(item)}" for place, item in enumerate(expected.items))
+        return f"(type(v := {value}) is {constant(expected.kind)} and len(v) == {len(expected.items)}{' and ' + items if items else ''})"
     return f"{constant(_CHECKS[guard.check])}({value}, {constant(expected)})"
 
 
@@ -95,12 +99,60 @@ def _equal_identity(value: Any, expected: dict[str, Any]) -> bool:
     return isinstance(value, dict) and list(value) == list(expected) and all(value[key] is expected[key] for key in expected)
 
 
+def frozen_contents(value: Any, depth: int = 3) -> Any:
+    """What a container holds, for the check "contents": literals by value, all else by identity, containers in it likewise."""
+    if depth and isinstance(value, dict):
+        return _Frozen(type(value), tuple(value), [frozen_contents(item, depth - 1) for item in value.values()])
+    if depth and isinstance(value, (list, tuple)):
+        return _Frozen(type(value), None, [frozen_contents(item, depth - 1) for item in value])
+    if depth and isinstance(value, (set, frozenset)):
+        return _Frozen(type(value), frozenset(value), [])
+    return value
+
+
+class _Frozen:
+    """A container as `frozen_contents` found it."""
+
+    def __init__(self, kind: type, keys: Any, items: list[Any]) -> None:
+        self.kind = kind
+        self.keys = keys
+        self.items = items
+
+    def is_plain(self) -> bool:
+        """Whether it is a short list or tuple of things that are told apart by identity."""
+        return issubclass(self.kind, (list, tuple)) and len(self.items) <= SHORT and not any(
+            isinstance(item, (_Frozen, int, float, str, bytes)) for item in self.items)
+
+    def holds(self, value: Any) -> bool:
+        """Whether a container still is as it was."""
+        kind: object = type(value)
+        if kind is not self.kind:
+            return False
+        if isinstance(value, (set, frozenset)):
+            return bool(value == self.keys)
+        if isinstance(value, dict) and tuple(value) != self.keys:
+            return False
+        found = list(value.values() if isinstance(value, dict) else value)
+        return len(found) == len(self.items) and all(map(_contents, found, self.items))
+
+
+def _contents(value: Any, expected: Any) -> bool:
+    if isinstance(expected, _Frozen):
+        return expected.holds(value)
+    return value is expected or (isinstance(expected, (int, float, str, bytes)) and type(value) is type(expected) and value == expected)
+
+
 def _conforms(value: Any, expected: tf.TypeSpec) -> bool:
     return bool(expected.is_compatible_with(value))
 
 
-_CHECKS: dict[str, Callable[[Any, Any], bool]] = {"equal": _equal, "array": _array, "keys": _keys, "set": _set, "composite": _composite,
-                                                 "conforms": _conforms,
+def _array_kind(value: Any, expected: tf.TensorSpec) -> bool:
+    return type(value) is np.ndarray and value.dtype == expected.dtype and bool(expected.shape.is_compatible_with(value.shape))
+
+
+_CHECKS: dict[str, Callable[[Any, Any], bool]] = {"equal": _equal, "array": _array, "array_kind": _array_kind,
+                                                 "keys": _keys, "set": _set, "composite": _composite,
+                                                 "conforms": _conforms, "contents": _contents,
     "equal_identity": _equal_identity}
 
 
@@ -153,11 +205,19 @@ def relax(misses: Sequence[Miss], relaxations: Relaxations) -> None:
         source, expected, found = miss.guard.source, miss.guard.expected, miss.found
         if miss.guard.check == "literal" and type(expected) in (int, float) and type(found) is type(expected):
             relaxations.numbers.add(source)
+        elif miss.guard.check in ("array", "array_kind") and source not in relaxations.constant and _differ_as_arrays(found, expected):
+            known = relaxations.arrays.get(source, expected.shape)
+            relaxations.arrays[source] = tf.TensorShape([a if a == b else None for a, b in zip(found.shape, known, strict=True)])
         elif miss.guard.check == "tensor" and source not in relaxations.constant and _differ_in_shape(found, expected):
             key = source, found.shape.rank
             known = relaxations.shapes.get(key, expected.shape)
             dims = [a if a == b == c else None for a, b, c in zip(found.shape, expected.shape, known, strict=True)]
             relaxations.shapes[key] = tf.TensorShape(dims)
+
+
+def _differ_as_arrays(found: Any, expected: Any) -> bool:
+    """Whether an array differs from what was expected in its elements, or the sizes of its dimensions, only."""
+    return type(found) is np.ndarray and found.dtype == expected.dtype and found.ndim == len(expected.shape)
 
 
 def _differ_in_shape(found: Any, expected: tf.TensorSpec) -> bool:

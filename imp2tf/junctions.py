@@ -6,16 +6,18 @@ way. Of a junction within a loop they tell which ways some turn took.
 """
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.connectivity import BOTH, CALLS, Connections, Junction, Ways, is_differentiable
+from imp2tf.connectivity import BOTH, CALLS, LOOPS, Connections, Junction, Ways, is_differentiable
 from imp2tf.session import Session
 from imp2tf.tf_compat import FuncGraph, function_graph
 
-__all__ = ["BranchFlags", "Junctions", "decided", "junctions_of", "note_junction", "results_vary", "ways_told"]
+__all__ = ["BranchFlags", "Junctions", "Outcomes", "decided", "junctions_of", "note_junction", "results_vary", "ways_told",
+           "where_loops_turn"]
 
 
 class Junctions:
@@ -23,11 +25,14 @@ class Junctions:
 
     def __init__(self, keys: Iterable[Junction] = (), flags: Iterable[tf.Tensor] = ()) -> None:
         self.keys = list(keys)
+        self.loops: set[Junction] = set()
         self._flags = list(flags)
 
     def copy(self) -> Junctions:
         """The junctions so far."""
-        return Junctions(self.keys, self._flags)
+        made = Junctions(self.keys, self._flags)
+        made.loops |= self.loops
+        return made
 
     def add(self, keys: Sequence[Junction], flags: tf.Tensor) -> None:
         """Add junctions, with a bool tensor of twice as many elements."""
@@ -66,18 +71,21 @@ def note_junction(session: Session, graph: FuncGraph, op: tf.Operation, way: tf.
     if not any(map(is_differentiable, op.outputs)):
         return
     found = junctions_of(session, graph)
-    found.add([_key(graph, op)], tf.stack([tf.reshape(way, []), tf.reshape(tf.logical_not(way), [])]))
+    key, kind = _key(graph, op)
+    if kind in LOOPS:
+        found.loops.add(key)
+    found.add([key], tf.stack([tf.reshape(way, []), tf.reshape(tf.logical_not(way), [])]))
     for flags in told:
         found.add(inner, flags)
 
 
-def _key(graph: FuncGraph, op: tf.Operation) -> Junction:
-    """The key of an If or While, also where TensorFlow wrapped it in a function."""
+def _key(graph: FuncGraph, op: tf.Operation) -> tuple[Junction, str]:
+    """The key of an If or While, also where TensorFlow wrapped it in a function, and its type."""
     inner = function_graph(graph, op.get_attr("f").name) if op.type.endswith("PartitionedCall") else None
     if inner is None:
-        return id(graph), op.name
+        return (id(graph), op.name), op.type
     wrapped = next(one for one in reversed(inner.get_operations()) if one.type in CALLS)
-    return id(inner), wrapped.name
+    return (id(inner), wrapped.name), wrapped.type
 
 
 def results_vary(graph: FuncGraph, results: Sequence[tf.Tensor]) -> bool:
@@ -100,10 +108,23 @@ class _TooMany(Exception):
     """There are too many junctions to tell their ways apart."""
 
 
-def decided(reached: Callable[[Connections], int], size: int, junctions: Sequence[Junctions]) -> int | tf.Tensor:
-    """A mask of `size` bits that depends on the way of the run so far: an int, or a bool vector of the graph that is being built."""
+@dataclasses.dataclass
+class Outcomes:
+    """The masks that runs find, and which of them this run does."""
+
+    masks: list[int]
+    number: tf.Tensor
+
+    def holds(self, bit: int) -> tf.Tensor:
+        """Whether a bit is set in the mask of this run."""
+        return tf.gather(tf.constant([bool(mask >> bit & 1) for mask in self.masks]), self.number)
+
+
+def decided(reached: Callable[[Connections], int], junctions: Sequence[Junctions]) -> int | Outcomes:
+    """A mask that may depend on the way of the run so far."""
     keys = [key for one in junctions for key in one.keys]
     flags: list[tf.Tensor] = []
+    masks: list[int] = []
     searched = 0
 
     def bounds(known: dict[Junction, Ways]) -> tuple[int, int]:
@@ -113,9 +134,14 @@ def decided(reached: Callable[[Connections], int], size: int, junctions: Sequenc
             raise _TooMany
         return reached(Connections(known)), reached(Connections(known, certain=True))
 
-    def decide(known: dict[Junction, Ways], found: tuple[int, int]) -> Any:
+    def number_of(mask: int) -> int:
+        if mask not in masks:
+            masks.append(mask)
+        return masks.index(mask)
+
+    def decide(known: dict[Junction, Ways], found: tuple[int, int]) -> int | tf.Tensor:
         if found[0] == found[1]:
-            return found[0]
+            return number_of(found[0])
         for place, key in enumerate(keys):
             if key not in known:
                 sides = [{**known, key: way} for way in WAYS]
@@ -124,16 +150,24 @@ def decided(reached: Callable[[Connections], int], size: int, junctions: Sequenc
                     first, second, both = (decide(side, one) for side, one in zip(sides, narrowed))
                     if not flags:
                         flags.append(tf.concat([one.vector() for one in junctions], 0))
-                    return _chosen(flags[0][2 * place], flags[0][2 * place + 1], [first, second, both], size)
-        return found[0]
+                    return _chosen(flags[0][2 * place], flags[0][2 * place + 1], first, second, both)
+        return number_of(found[0])
 
     found = bounds({})
     try:
-        return decide({}, found)
+        number = decide({}, found)
     except _TooMany:
         return found[0]
+    return masks[number] if isinstance(number, int) else Outcomes(masks, number)
 
 
-def _chosen(is_first: tf.Tensor, is_second: tf.Tensor, masks: Sequence[Any], size: int) -> tf.Tensor:
-    first, second, both = (tf.constant([bool(one >> bit & 1) for bit in range(size)]) if isinstance(one, int) else one for one in masks)
+def where_loops_turn(reached: Callable[[Connections], int], junctions: Sequence[Junctions]) -> int:
+    """The mask of what is connected on every way of a run that enters all its loops."""
+    known = {key: (True, False) for one in junctions for key in one.loops}
+    return reached(Connections(known, certain=True))
+
+
+def _chosen(is_first: tf.Tensor, is_second: tf.Tensor, first: Any, second: Any, both: Any) -> int | tf.Tensor:
+    if isinstance(first, int) and isinstance(second, int) and isinstance(both, int) and first == second == both:
+        return first
     return tf.where(tf.logical_and(is_first, is_second), both, tf.where(is_first, first, second))

@@ -29,17 +29,17 @@ from imp2tf.region import (
     leaving_in,
     note_cells,
     raise_pending,
-    refuse_shared,
     scope,
 )
 from imp2tf.session import Log, Session, current
+from imp2tf.sharing import with_aliases
 from imp2tf.snapshots import freeze
 from imp2tf.specs import SCALAR, Constant, Spec
 from imp2tf.states import Box, State, Variables
 from imp2tf.tf_compat import build_while
 from imp2tf.values import DEAD, Deferred, PyNumber, Union
 
-__all__ = ["loop"]
+__all__ = ["kept", "loop"]
 
 MAX_WIDENINGS = 12
 
@@ -84,6 +84,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
         session.regions -= 1
         session.loops -= 1
     session.loop_memo[site] = layout
+    session.run.check_uses(session)
     graph = tf.compat.v1.get_default_graph()
     op = last_call(session, graph)
     tensors = iter(outputs)
@@ -117,7 +118,8 @@ def _first_layout(session: Session, site: Hashable, entry: list[Any]) -> _Layout
     memo: _Layout | None = session.loop_memo.get(site)
     if memo is None or len(memo.locals) != len(entry):
         return _Layout([_first_guess(value) for value in entry], [], [])
-    places = [place for place in memo.places if session.birth_depth(place.owner) <= session.depth]
+    places = [place for place in memo.places
+              if session.birth_depth(place.owner) <= session.depth and id(place.owner) not in session.sealed]
     specs = {place: without_stale(spec) for place, spec in zip(memo.places, memo.place_specs, strict=True)}
     return _Layout(
         [join(Constant(value), without_stale(spec)) for value, spec in zip(entry, memo.locals, strict=True)], places,
@@ -144,8 +146,12 @@ def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state
         draw_eagerly(session, graph)
         session.counts["loop_traces"] += 1
         with session.log() as log, scope():
-            arrive(session, state, layout.places, layout.specs, iter(tensors[len(ways):]))
-            go_on, *packed = _turn(session, step, state, layout, log, pending)
+            outer, session.loop_depth = session.loop_depth, session.depth
+            try:
+                arrive(session, state, layout.places, layout.specs, iter(tensors[len(ways):]))
+                go_on, *packed = _turn(session, step, state, layout, log, pending)
+            finally:
+                session.loop_depth = outer
             inner[:], told = _told(session, layout, graph, packed, tensors)
             outputs = readable([go_on, *told, *packed])
             hosts.append(order_effects(session, graph))
@@ -178,7 +184,10 @@ def _turn(session: Session, step: Callable[[], tf.Tensor], state: State, layout:
     written = [DEAD if dead else frozen_place(place, depth) for place in layout.places]
     known = set(layout.places)
     fresh = {} if dead else {place: frozen_place(place, depth) for place in list(log) if place not in known and session.outlives(place)}
-    refuse_shared([*values, *written, *fresh.values()])
+    marked = with_aliases([*range(len(values)), *layout.places, *fresh], [*values, *written, *fresh.values()])
+    count = len(values), len(values) + len(written)
+    values, written = marked[: count[0]], marked[count[0]: count[1]]
+    fresh = dict(zip(fresh, marked[count[1]:], strict=True))
     wider = [join(spec, Constant(value)) for spec, value in zip(layout.specs, [*values, *written], strict=True)]
     if fresh or wider != layout.specs:
         raise _Widen(_widened(session, layout, wider, fresh, log))
@@ -204,11 +213,11 @@ def _widened(session: Session, layout: _Layout, wider: list[Spec], fresh: dict[P
     session.undo(log)
     log.clear()
     count = len(layout.locals)
-    specs = [_kept(join(Constant(frozen_place(place, session.depth)), Constant(value))) for place, value in fresh.items()]
+    specs = [kept(join(Constant(frozen_place(place, session.depth)), Constant(value))) for place, value in fresh.items()]
     return _Layout(wider[:count], [*layout.places, *fresh], [*wider[count:], *specs], layout.told)
 
 
-def _kept(spec: Spec) -> Spec:
+def kept(spec: Spec) -> Spec:
     """Nothing of an abandoned trace may survive as a constant."""
     if isinstance(spec, Constant) and isinstance(spec.value, (tf.Tensor, PyNumber, Union, Deferred)):
         return describe(spec.value)

@@ -1,6 +1,7 @@
 """Binary operators and comparisons on any values: users' own methods, containers, numbers, tensors."""
 from __future__ import annotations
 
+import collections
 import operator as python
 from collections.abc import Callable
 from typing import Any
@@ -8,14 +9,21 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from imp2tf.alternatives import over, truth, truth_number
-from imp2tf.arithmetic import BINARY, COMPARE, binary, compare, run_operation
+from imp2tf.alternatives import number_of, over, raise_error, truth, truth_number
+from imp2tf.arithmetic import BINARY, COMPARE, binary, compare, holds_runtime, run_operation
 from imp2tf.calls import call
-from imp2tf.containers import ContainerMethod, DictView, any_equal, append, container_method, has_element, new, new_list, static
+from imp2tf.container_methods import ContainerMethod, container_method
+from imp2tf.containers import any_equal, concatenated, grow, has_element, listed, new, new_list, note_shared, static
+from imp2tf.dict_views import DictView
 from imp2tf.errors import Contents, ForeignCall, NeedsValue, fall_back
+from imp2tf.foreign import may_change
+from imp2tf.growable_items import repeated
 from imp2tf.heap import contents, is_container, is_same_input, is_user_function, set_contents
+from imp2tf.opaque import change_array
 from imp2tf.region import select
-from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Union, is_runtime
+from imp2tf.searches import equal_growables, equals_items
+from imp2tf.table_items import has_key
+from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Table, Union, is_runtime
 
 __all__ = ["binary_operation", "compare_operation", "contains", "in_place", "is_same", "truth_as_number", "truth_of"]
 
@@ -61,8 +69,9 @@ def _container_operation(op: str, a: Any, b: Any) -> Any:
     if op == "+" and isinstance(a, list) and isinstance(b, list):
         return _concatenated(a, b)
     if op == "*" and (isinstance(a, int) or isinstance(b, int)) and not isinstance(a, dict):
-        items, count = (b, a) if isinstance(a, int) else (a, b)
-        return new_list(static(items, "*") * count)
+        return _repeated(*((b, a) if isinstance(a, int) else (a, b)))
+    if op == "*" and any(isinstance(one, PyNumber) for one in (a, b)) and not isinstance(a, (dict, set)):
+        return _repeated(*((b, a) if isinstance(a, PyNumber) else (a, b)))
     if isinstance(a, list) or isinstance(b, list):
         return binary(op, _as_operand(a), _as_operand(b))
     if isinstance(a, (dict, set)) and isinstance(b, (dict, set, frozenset)):
@@ -85,14 +94,25 @@ def _concatenated(a: list[Any], b: list[Any]) -> list[Any]:
     x, y = contents(a), contents(b)
     if isinstance(x, Union) or isinstance(y, Union):
         fall_back(Contents, "+ on a list of unknown contents")
-    if isinstance(y, Growable):
-        fall_back(Contents, "+ with a list of run-time length on the right")
-    if not isinstance(x, Growable):
-        return new_list([*x, *y])
-    made = new_list(x)
-    for item in y:
-        append(made, item)
-    return made
+    if isinstance(x, Growable) or isinstance(y, Growable):
+        return new_list(concatenated(*(one if isinstance(one, Growable) else grow(one) for one in (x, y))))
+    return new_list([*x, *y])
+
+
+def _repeated(items: Any, times: Any) -> Any:
+    """``items * times`` for a list or deque."""
+    found = contents(items)
+    if isinstance(found, Union):
+        fall_back(Contents, "* on a list of unknown contents")
+    if isinstance(times, PyNumber) and times.kind == "float":
+        raise_error(TypeError("can't multiply sequence by non-int of type 'float'"))
+    if isinstance(items, collections.deque) and (isinstance(found, Growable) or not isinstance(times, int)):
+        fall_back(Contents, "* on a deque of run-time length")
+    if isinstance(found, list) and isinstance(times, int):
+        return new_list(found * times) if isinstance(items, list) else new(items.__class__(found * times, items.maxlen))
+    grown = found if isinstance(found, Growable) else grow(found)
+    note_shared(grown, level=2)
+    return new_list(repeated(grown, times))
 
 
 def in_place(op: str, a: Any, b: Any) -> Any:
@@ -104,8 +124,9 @@ def in_place(op: str, a: Any, b: Any) -> Any:
     method = _user_method(a, f"__{IN_PLACE[op].__name__.strip('_')}__")
     if method is not None:
         return call(method, a, b)
-    if isinstance(a, np.ndarray):
-        fall_back(ForeignCall, "an array changes in place")
+    if isinstance(a, np.ndarray) or (isinstance(a, Deferred) and may_change(a)):
+        change_array(IN_PLACE[op], a, b)
+        return a
     return binary_operation(op, a, b)
 
 
@@ -116,8 +137,8 @@ def _container_in_place(op: str, a: Any, b: Any) -> Any:
     name = "extend" if op == "+" and not isinstance(a, (dict, set)) else UPDATES.get(op) if isinstance(a, set) else None
     if isinstance(a, dict) and op == "|":
         name = "update"
-    if isinstance(a, list) and op == "*" and isinstance(b, int):
-        set_contents(a, static(a, "*=") * b)
+    if isinstance(a, list) and op == "*" and isinstance(b, (int, PyNumber)):
+        set_contents(a, contents(_repeated(a, b)))
         return a
     if name is None:
         return fall_back(ForeignCall, f"{op}= on a {type(a).__name__}")
@@ -143,6 +164,8 @@ def compare_operation(op: str, a: Any, b: Any) -> Any:
         return _compare_containers(op, a, b)
     if isinstance(a, tuple) and isinstance(b, tuple) and op in ("==", "!="):
         return _negated(op, _equal_items(list(a), list(b)))
+    if isinstance(a, tuple) and isinstance(b, tuple) and holds_runtime((a, b)):
+        return _ordered(op, list(a), list(b))
     return compare(op, _as_operand(a), _as_operand(b))
 
 
@@ -153,15 +176,38 @@ def _negated(op: str, equal: Any) -> Any:
 
 
 def _compare_containers(op: str, a: Any, b: Any) -> Any:
+    x, y = contents(a), contents(b)
+    if op in ("==", "!=") and type(a) is type(b) and (isinstance(x, Growable) or isinstance(y, Growable)) and not (
+            isinstance(x, Union) or isinstance(y, Union)):
+        return _negated(op, _equal_growing(x, y))
     x, y = static(a, op), static(b, op)
     if op in ("==", "!=") and isinstance(x, list) and isinstance(y, list) and type(a) is type(b):
         return _negated(op, _equal_items(x, y))
     if op in ("==", "!=") and isinstance(x, dict) and isinstance(y, dict):
         same = set(x) == set(y) and _equal_items(list(x.values()), [y[key] for key in x])
         return _negated(op, same)
+    if isinstance(x, list) and isinstance(y, list) and isinstance(a, list) and isinstance(b, list):
+        return _ordered(op, x, y)
     if any(is_runtime(item) for item in (*x, *y)):
         fall_back(NeedsValue, f"{op} on containers of run-time values")
     return compare(op, x, y)
+
+
+def _ordered(op: str, x: list[Any], y: list[Any]) -> Any:
+    """The ordering of two sequences: that of the first items which are not equal, else that of their lengths."""
+    if not x or not y:
+        return COMPARE[op](len(x), len(y))
+    same = True if x[0] is y[0] else truth(compare_operation("==", x[0], y[0]))
+    if isinstance(same, bool):
+        return _ordered(op, x[1:], y[1:]) if same else compare_operation(op, x[0], y[0])
+    return select(same, lambda: _ordered(op, x[1:], y[1:]), lambda: compare_operation(op, x[0], y[0]))
+
+
+def _equal_growing(x: Any, y: Any) -> Any:
+    """Whether two lists, at least one of run-time length, hold equal items."""
+    if isinstance(x, Growable) and isinstance(y, Growable):
+        return equal_growables(x, y)
+    return equals_items(x, y) if isinstance(x, Growable) else equals_items(y, x)
 
 
 def _equal_items(x: list[Any], y: list[Any]) -> Any:
@@ -207,14 +253,20 @@ def contains(container: Any, value: Any) -> Any:
         return over(container, lambda one: contains(one, value))
     if isinstance(value, Union):
         return over(value, lambda one: contains(container, one))
+    if listed(container) is not None:
+        container = listed(container)
     method = _user_method(container, "__contains__")
     if method is not None:
         return truth_number(call(method, container, value))
+    if is_container(container) and isinstance(contents(container), Table):
+        return has_key(contents(container), value)
     if is_container(container) or isinstance(container, tuple):
         return has_element(container, value)
     if isinstance(container, DictView):
         return container.over(lambda view: _view_contains(view, value))
-    if isinstance(container, Deferred) or is_runtime(value):
+    if isinstance(container, Deferred) or isinstance(value, Deferred):
+        return number_of(python.contains, container, value)
+    if is_runtime(value):
         fall_back(NeedsValue, f"`in` on a {type(container).__name__}")
     if hasattr(container, "__next__"):
         fall_back(ForeignCall, f"`in` on a {type(container).__name__}")
@@ -223,8 +275,10 @@ def contains(container: Any, value: Any) -> Any:
 
 def _view_contains(view: DictView, value: Any) -> Any:
     if view.name == "keys":
-        return has_element(view.owner, value)
+        return contains(view.owner, value)
     found = view.found()
+    if isinstance(found, Table):
+        return contains(view.listed(), value)
     return over(found, lambda one: any_equal(list(view.of(one)), value)) if isinstance(found, Union) else any_equal(list(view), value)
 
 
@@ -232,6 +286,8 @@ def truth_of(value: Any) -> Any:
     """The truth of any value: a bool, or a scalar bool tensor; a user's ``__bool__`` and ``__len__`` are converted."""
     if isinstance(value, Union):
         return truth(over(value, truth_as_number))
+    if listed(value) is not None:
+        return truth(listed(value))
     for name in ("__bool__", "__len__"):
         method = getattr(type(value), name, None)
         if method is not None:

@@ -21,8 +21,12 @@ class Parameters:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = getattr(function, "__func__", function)
         self.defaults = self._defaults()
-        self.signature = own_signature(function)
-        self.list = list(self.signature.parameters.values())
+        self.restrict(list(own_signature(function).parameters.values()))
+
+    def restrict(self, parameters: Sequence[inspect.Parameter]) -> None:
+        """Let these be the parameters."""
+        self.signature = inspect.Signature(parameters)
+        self.list = list(parameters)
         self.names = [one.name for one in self.list]
         self.kinds = [one.kind for one in self.list]
         self.simple = all(kind in POSITIONAL for kind in self.kinds)

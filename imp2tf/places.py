@@ -10,12 +10,14 @@ import types
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from imp2tf.errors import is_library_file
 from imp2tf.values import UNBOUND
 
 __all__ = [
     "Attribute",
     "Cell",
     "Contents",
+    "FromEnd",
     "Global",
     "Place",
     "Tail",
@@ -85,11 +87,16 @@ class Attribute(Place):
             return UNBOUND
 
     def write(self, value: Any) -> None:
-        if value is UNBOUND:
-            if self.read() is not UNBOUND:
-                delattr(self.owner, self.key)
+        """Past hooks and descriptors of the user's classes, which the trace has run; through a library's, which note what is set."""
+        cls, name = type(self.owner), self.key
+        if value is UNBOUND and self.read() is UNBOUND:
+            return
+        if _has_setter(cls, name):
+            _set_field(self.owner.__dict__, name, value)
+        elif value is UNBOUND:
+            _past_user_hooks(cls, "__delattr__")(self.owner, name)
         else:
-            setattr(self.owner, self.key, value)
+            _past_user_hooks(cls, "__setattr__")(self.owner, name, value)
 
     def restore(self, value: Any) -> None:
         """Like write, past any hook of the class: for objects that only this trace knows."""
@@ -98,6 +105,32 @@ class Attribute(Place):
                 object.__delattr__(self.owner, self.key)
         else:
             object.__setattr__(self.owner, self.key, value)
+
+
+def _set_field(fields: dict[str, Any], name: str, value: Any) -> None:
+    if value is UNBOUND:
+        del fields[name]
+    else:
+        fields[name] = value
+
+
+def _has_setter(cls: type, name: str) -> bool:
+    """Whether a class's own descriptor stands before the field of that name."""
+    found = next((base.__dict__[name] for base in cls.__mro__ if name in base.__dict__), None)
+    return hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType)
+
+
+def _past_user_hooks(cls: type, name: str) -> Callable[..., None]:
+    """The ``__setattr__`` or ``__delattr__`` that the user's own end in."""
+    for base in cls.__mro__:
+        found = base.__dict__.get(name)
+        if found is not None and not (isinstance(found, types.FunctionType) and _is_of_program(found.__code__.co_filename)):
+            return found
+    raise AssertionError("object has it")
+
+
+def _is_of_program(filename: str) -> bool:
+    return filename == "<string>" or not is_library_file(filename)  # what dataclasses generate has no file
 
 
 def slot_of(cls: type, name: str) -> Any:
@@ -193,3 +226,13 @@ class Tail(Place):
     def written(self) -> Callable[[], Any]:
         length = len(self.owner)
         return lambda: self.owner[length:]
+
+
+class FromEnd(Place):
+    """An element of a list, by its distance from the end; it is only read."""
+
+    __slots__ = ()
+    kind = "element"
+
+    def read(self) -> Any:
+        return self.owner[self.key]

@@ -14,17 +14,34 @@ import tensorflow as tf
 
 from imp2tf.arrays import TracedArray
 from imp2tf.errors import LostValue, UnsupportedSyntax, fall_back
-from imp2tf.growable import GrowableList
+from imp2tf.growable import GrowableList, stacked_column
 from imp2tf.heap import contents, is_container
 from imp2tf.rewrite import SHARED
 from imp2tf.session import Session, resumed
 from imp2tf.snapshots import is_record
 from imp2tf.sources import Source
-from imp2tf.specs import Dense, Number, may_be_lost
-from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import DEAD, LOST, NUMBER_TYPES, UNBOUND, Deferred, Facts, Growable, PyNumber, Sentinel, StandIn, Union, is_runtime
+from imp2tf.specs import Dense, Number, constants_in, holds_objects, may_be_lost, realizing
+from imp2tf.tables import python_keys
+from imp2tf.tf_compat import is_symbolic_tensor, tape_may_record
+from imp2tf.values import (
+    DEAD,
+    LOST,
+    NUMBER_TYPES,
+    UNBOUND,
+    Deferred,
+    Facts,
+    Growable,
+    PyNumber,
+    Sentinel,
+    StandIn,
+    Table,
+    Union,
+    is_runtime,
+)
 
 __all__ = ["Build", "Recipe", "Recorder"]
+
+FEW = 8
 
 
 class Build:
@@ -46,6 +63,8 @@ class Recorder:
         self.session = session
         self.tensors: list[tf.Tensor] = []
         self._pending: set[Hashable] = set()
+        self._taken: set[int] = set()  # what leaves beside the list that it may be an element of
+        self._lists: set[int] = set()  # the lists of run-time length that leave, if their elements have an identity
 
     def add(self, value: Any) -> Recipe:
         """The recipe of a value as it is now."""
@@ -126,6 +145,7 @@ class Recorder:
         ):
             source = self.session.sources.get(id(value))
             return _from_source(source) if source is not None else _constant(value)
+        self._note_element(value)
         if is_container(value):
             return self._shared(value, lambda: _empty_like(value), lambda: self.elements(contents(value)), _fill)
         if isinstance(value, types.FunctionType):
@@ -147,6 +167,20 @@ class Recorder:
         if isinstance(value, (tf.TensorShape, tf.DType, tf.TypeSpec, frozenset, slice, range, str, bytes)):
             return _same(value)
         return fall_back(LostValue, f"a {type(value).__name__} made while tracing leaves the function")
+
+    def _note_element(self, value: Any) -> None:
+        """An element taken out of a list of run-time length is a copy, and so is the list: together they must not leave."""
+        if id(value) in self.session.sealed:
+            if self.session.changed_elements:
+                fall_back(LostValue, "an element of a list of run-time length was changed and leaves the function")
+            self._taken.add(id(value))
+            self._refuse_copies()
+
+    def _refuse_copies(self) -> None:
+        shared = self.session.shared_elements
+        several = len(self._taken) + len(self._lists) > 1
+        if (several and (self._taken or shared)) or (self._lists and shared > 1):
+            fall_back(LostValue, "an object in a list of run-time length leaves the function in two places")
 
     def _shared(self, value: Any, make: Callable[[], Any], parts: Callable[[], Recipe], fill: Callable[[Any, Any], None]) -> Recipe:
         """A recipe that makes an object once per build, before its parts, so that cycles and aliases come out right."""
@@ -173,6 +207,8 @@ class Recorder:
     def _elements(self, found: Any) -> Recipe:
         if isinstance(found, Growable):
             return self._growable(found)
+        if isinstance(found, Table):
+            return self._table(found)
         if isinstance(found, Union):
             tag, parts = self._index(found.tag), [self._elements(one) for one in found.alternatives]
             return lambda build: parts[int(build.tensors[tag].numpy())](build)
@@ -182,24 +218,40 @@ class Recorder:
         items = [self._add(item) for item in found]
         return lambda build: [item(build) for item in items]
 
+    def _table(self, found: Table) -> Recipe:
+        keys, kind = self._index(found.keys), found.kind
+        if found.values is None:
+            return lambda build: python_keys(kind, build.tensors[keys])
+        values = self._growable(found.values)
+        return lambda build: dict(zip(python_keys(kind, build.tensors[keys]), values(build), strict=True))
+
     def _growable(self, found: Growable) -> Recipe:
-        spec = GrowableList(found.element)
+        spec = GrowableList(found.element, shifted=found.shifted)
         element = found.element
+        if holds_objects(element):
+            self._lists.add(id(found))
+            self.session.kept.append(found)
+            self._refuse_copies()
         if may_be_lost(element):
             fall_back(LostValue, "an object made anew in a branch or loop leaves the function in a list")
         if isinstance(element, (Dense, Number)) and element.components()[0][1].is_fully_defined():
             return self._stacked(found, element)
         start, count = len(self.tensors), len(found.handles)
         self.tensors.extend(found.handles)
-        return lambda build: spec.realize(iter(build.tensors[start: start + count]))
+        born = {id(one): self._add(one) for one in constants_in(element) if self.session.is_born(one)}
+
+        def make(build: Build) -> Any:
+            with realizing({key: recipe(build) for key, recipe in born.items()}):
+                return spec.realize(iter(build.tensors[start: start + count]))
+
+        return make
 
     def _stacked(self, found: Growable, element: Dense | Number) -> Recipe:
         """Elements of one shape leave the graph as one tensor."""
-        (dtype, shape), = element.components()
-        stacked = self._index(tf.raw_ops.TensorListStack(input_handle=found.handles[1], element_shape=shape.as_list(), element_dtype=dtype))
+        stacked = self._index(stacked_column(found, 0))
         if isinstance(element, Number):
             return lambda build: build.tensors[stacked].numpy().tolist()
-        return lambda build: tf.unstack(build.tensors[stacked]) if build.tensors[stacked].shape[0] else []
+        return lambda build: _rows(build.tensors[stacked])
 
     def _fields(self, value: Any) -> Recipe:
         parts = {name: self._add(field) for name, field in value.__dict__.items()}
@@ -281,6 +333,14 @@ class Recorder:
             return build.made[key]
 
         return once
+
+
+def _rows(stacked: tf.Tensor) -> list[tf.Tensor]:
+    """The elements of a list; few that no tape follows are made of what NumPy sees, which is faster than an operation."""
+    count = stacked.shape[0]
+    if count > FEW or tape_may_record():
+        return list(tf.unstack(stacked))
+    return [tf.convert_to_tensor(row, stacked.dtype) for row in stacked.numpy()]
 
 
 def _holds_runtime(container: Any) -> bool:

@@ -8,12 +8,16 @@ import builtins
 import collections
 import contextlib
 import copy
+import enum
 import functools
 import inspect
 import itertools
-import math
-import operator
+import numbers
+import re
+import string
+import struct
 import types
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +25,10 @@ import tensorflow as tf
 
 from imp2tf.tf_compat import IMPURE_TENSORFLOW
 
-__all__ = ["has_plain_new", "is_impure_tensorflow", "is_numpy_function", "is_pure", "is_pure_method", "is_tensorflow"]
+__all__ = [
+    "MUTATING_ARRAY_METHODS", "MUTATING_CONTAINER_METHODS", "has_plain_new", "is_impure_tensorflow", "is_numpy_function", "is_pure",
+    "is_pure_method", "is_tensorflow", "module_of", "writes_into_argument",
+]
 
 TENSORFLOW = ("tensorflow", "keras", "tf_keras")
 PURE_MODULES = frozenset(
@@ -69,9 +76,22 @@ PURE_MODULES = frozenset(
         "keyword",
         "calendar",
         "colorsys",
-        "contextvars",
     }
 )
+IMPURE_FUNCTIONS = {  # of the modules above: they write, print, or look at who calls
+    "operator": frozenset({
+        "delitem", "iadd", "iand", "iconcat", "ifloordiv", "ilshift", "imatmul", "imod", "imul", "ior", "ipow", "irshift", "isub",
+        "itruediv", "ixor", "methodcaller", "setitem",
+    }),
+    "bisect": frozenset({"insort", "insort_left", "insort_right"}),
+    "pprint": frozenset({"pp", "pprint"}),
+    "json": frozenset({"dump", "load"}),
+    "calendar": frozenset({"main", "prcal", "prmonth", "setfirstweekday"}),
+    "decimal": frozenset({"getcontext", "localcontext", "setcontext"}),
+    "struct": frozenset({"pack_into"}),
+    "base64": frozenset({"decode", "encode"}),
+    "inspect": frozenset({"currentframe", "getframeinfo", "getinnerframes", "getouterframes", "stack", "trace"}),
+}
 PURE_BUILTINS = frozenset({
     getattr(builtins, name) for name in (
         "abs", "all", "any", "ascii", "bin", "bool", "bytearray", "bytes", "callable", "chr", "complex", "dict", "divmod", "enumerate",
@@ -89,8 +109,16 @@ IMPURE_NUMPY = frozenset({
     "seterr", "seterrcall", "setbufsize", "set_printoptions", "fromfile", "genfromtxt", "loadtxt", "memmap", "show_config",
 })
 IMMUTABLE = (str, bytes, int, float, complex, bool, tuple, frozenset, range, slice, type(None), np.generic, np.dtype)
+IMMUTABLE_OBJECTS = (numbers.Number, re.Pattern, re.Match, struct.Struct, enum.Enum, types.MappingProxyType, string.Template)
 MUTATING_ARRAY_METHODS = frozenset({
-    "fill", "itemset", "partition", "put", "resize", "setfield", "setflags", "sort", "tofile", "byteswap", "dump",
+    "__delitem__", "__iadd__", "__iand__", "__ifloordiv__", "__ilshift__", "__imatmul__", "__imod__", "__imul__", "__ior__", "__ipow__",
+    "__irshift__", "__isub__", "__itruediv__", "__ixor__", "__setitem__", "__setstate__", "byteswap", "dump", "fill", "itemset",
+    "partition", "put", "resize", "setfield", "setflags", "sort", "tofile",
+})
+MUTATING_CONTAINER_METHODS = frozenset({
+    "__delitem__", "__iadd__", "__iand__", "__imul__", "__ior__", "__isub__", "__ixor__", "__setitem__", "add", "append", "appendleft",
+    "clear", "difference_update", "discard", "extend", "extendleft", "insert", "intersection_update", "move_to_end", "pop", "popitem",
+    "popleft", "remove", "reverse", "rotate", "setdefault", "sort", "symmetric_difference_update", "update",
 })
 COPIES = (copy.copy, copy.deepcopy, functools.reduce, collections.namedtuple)
 
@@ -153,10 +181,17 @@ def is_numpy_function(function: Any) -> bool:
     return module.partition(".")[0] == "numpy" and ".random" not in module and name not in IMPURE_NUMPY and not isinstance(function, type)
 
 
+def writes_into_argument(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a call of a function of NumPy puts its result into an array that it is given."""
+    if module_of(function).partition(".")[0] == "numpy" and (kwargs.get("out") is not None or kwargs.get("copy") is False):
+        return True
+    return isinstance(function, np.ufunc) and len(args) > function.nin
+
+
 def is_pure(function: Any) -> bool:
     """Whether a library callable may run while tracing."""
-    if is_pure_method(function):
-        return True
+    if _is_method(function):
+        return is_pure_method(function)
     if _contains(PURE_BUILTINS, function) or _contains(PURE_ITERTOOLS, function):
         return True
     module = module_of(function)
@@ -166,7 +201,22 @@ def is_pure(function: Any) -> bool:
         function, (BaseException, tuple, collections.OrderedDict, collections.deque, contextlib.nullcontext, contextlib.suppress)
     ):
         return True
-    return module in PURE_MODULES or module.partition(".")[0] in PURE_MODULES or function in (math, operator)
+    if _name_of(function) in IMPURE_FUNCTIONS.get(module.removeprefix("_").partition(".")[0], ()):
+        return False
+    return module in PURE_MODULES or module.partition(".")[0] in PURE_MODULES
+
+
+def _name_of(function: Any) -> str:
+    """The name of a function, or of the class of a callable object."""
+    return str(getattr(function, "__name__", None) or type(function).__name__)
+
+
+def _is_method(function: Any) -> bool:
+    """Whether a callable is bound to an object that it may change, or a method called through its class."""
+    if isinstance(function, types.FunctionType):
+        return "." in function.__qualname__ and "<locals>" not in function.__qualname__
+    owner = getattr(function, "__self__", None)
+    return owner is not None and not isinstance(owner, (type, types.ModuleType))
 
 
 def _contains(group: frozenset[Any], function: Any) -> bool:
@@ -183,4 +233,6 @@ def is_pure_method(function: Any) -> bool:
         return False
     if isinstance(owner, np.ndarray):
         return getattr(function, "__name__", "") not in MUTATING_ARRAY_METHODS
-    return isinstance(owner, IMMUTABLE)
+    if isinstance(owner, np.ufunc):
+        return getattr(function, "__name__", "") != "at"
+    return isinstance(owner, (*IMMUTABLE, *IMMUTABLE_OBJECTS))

@@ -17,7 +17,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.effects import has_effects_so_far, order_effects, stop_run
-from imp2tf.errors import GraphRefused, RaisesUnderTry, SeveralKinds, TraceFailed, fall_back
+from imp2tf.errors import GraphRefused, RaisesUnderTry, TraceFailed, fall_back
 from imp2tf.exceptions import ProgramRaise, Retry, rebuilder
 from imp2tf.heap import contents, contents_without_tail, old_value, with_tail
 from imp2tf.join import join
@@ -26,7 +26,8 @@ from imp2tf.places import Contents, Place, Tail
 from imp2tf.random_ops import draw_eagerly
 from imp2tf.records import OnItsWay, record_of, renewed, split_records
 from imp2tf.session import Log, Session, current
-from imp2tf.snapshots import Snapshot, freeze, frozen_elements, shares_objects
+from imp2tf.sharing import patched, with_aliases
+from imp2tf.snapshots import Snapshot, freeze, frozen_elements
 from imp2tf.specs import Constant, Spec
 from imp2tf.states import NO_STATE, Box, State, Variables
 from imp2tf.tf_compat import AutomaticControlDependencies, branch_graph, build_cond
@@ -34,7 +35,7 @@ from imp2tf.values import DEAD
 
 __all__ = [
     "Course", "arrive", "check", "cond", "contained", "emit_raise", "frozen_place", "handled", "last_call", "leave_to_python_if",
-    "leaving_in", "note_cells", "raise_pending", "refuse_shared", "scope", "select", "stop_if",
+    "leaving_in", "note_cells", "raise_pending", "scope", "select", "stop_if", "unpacked",
 ]
 
 REGION_OPS = frozenset({"If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall", "StatefulPartitionedCall"})
@@ -46,9 +47,11 @@ def scope() -> Iterator[contextlib.ExitStack]:
     session = current()
     with contextlib.ExitStack() as stack:
         session.scopes.append(stack)
+        session.region_graphs.append(tf.compat.v1.get_default_graph())
         try:
             yield stack
         finally:
+            session.region_graphs.pop()
             session.scopes.pop()
 
 
@@ -68,6 +71,7 @@ class _Path:
 
 
 def frozen_place(place: Place, depth: int) -> Any:
+    """What a place holds now; what was born at `depth` or deeper is described by its elements."""
     value = old_value(place)
     if isinstance(place, (Contents, Tail)):
         return Snapshot(_like(place), frozen_elements(value, depth), inner=True)
@@ -99,14 +103,10 @@ def _trace_path(session: Session, block: Callable[[], Any], state: State, pendin
 def _left(session: Session, state: State, log: Log) -> _Path:
     """What a path leaves, frozen."""
     depth = session.depth
-    path = _Path([freeze(value, depth) for value in state.get()], _outliving(session, log, depth), dead=False)
-    refuse_shared([*path.values, *path.writes.values()])
-    return path
-
-
-def refuse_shared(frozen: list[Any]) -> None:
-    if shares_objects(frozen):
-        fall_back(SeveralKinds, "an object made in a branch or loop has two names after it")
+    values, writes = [freeze(value, depth) for value in state.get()], _outliving(session, log, depth)
+    slots = [*range(len(values)), *writes]
+    marked = with_aliases(slots, [*values, *writes.values()])
+    return _Path(marked[: len(values)], dict(zip(writes, marked[len(values):], strict=True)), dead=False)
 
 
 def _outliving(session: Session, log: Log, depth: int) -> dict[Place, Any]:
@@ -115,6 +115,9 @@ def _outliving(session: Session, log: Log, depth: int) -> dict[Place, Any]:
 
 def emit_raise(session: Session, raised: ProgramRaise) -> None:
     """Make the program's own exception end the run at this point of the graph."""
+    if session.stop is not None:
+        session.stop(raised)
+        return
     if raised.retry is not None and has_effects_so_far(session):
         fall_back(TraceFailed, f"an operation refuses its arguments: {raised.error}")
     make, values = rebuilder(session, raised)
@@ -240,13 +243,15 @@ def arrive(session: Session, state: State, places: list[Place], specs: list[Spec
     """Go on with the joined values."""
     count = len(specs) - len(places)
     values = tuple(spec.unpack(tensors) for spec in specs[:count])
-    contents = [_unpacked(place, spec, tensors) for place, spec in zip(places, specs[count:], strict=True)]
-    for place, value in zip(places, contents, strict=True):
+    contents = [unpacked(place, spec, tensors) for place, spec in zip(places, specs[count:], strict=True)]
+    found = patched([*range(count), *places], specs, [*values, *contents])
+    for place, value in zip(places, found[count:], strict=True):
         session.write(place, value)
-    state.set(values)
+    state.set(tuple(found[:count]))
 
 
-def _unpacked(place: Place, spec: Spec, tensors: Iterator[tf.Tensor]) -> Any:
+def unpacked(place: Place, spec: Spec, tensors: Iterator[tf.Tensor]) -> Any:
+    """What a place holds where `tensors` arrive."""
     return spec.unpack_elements(tensors) if isinstance(place, (Contents, Tail)) else spec.unpack(tensors)
 
 

@@ -5,7 +5,7 @@ Containers and objects born inside a region are described by their elements; tho
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Any
 
 import tensorflow as tf
@@ -13,9 +13,9 @@ import tensorflow as tf
 from imp2tf.heap import contents, is_container
 from imp2tf.purity import has_plain_new
 from imp2tf.session import current
-from imp2tf.values import LOST, Deferred, Growable, PyNumber, Union
+from imp2tf.values import LOST, Deferred, Growable, PyNumber, Table, Union
 
-__all__ = ["Snapshot", "fields_of", "freeze", "is_record", "seal", "shares_objects"]
+__all__ = ["Alias", "Snapshot", "fields_of", "freeze", "has_sealed", "is_record", "objects_in", "seal"]
 
 MAX_DEPTH = 8
 
@@ -35,6 +35,15 @@ class Snapshot:
 
     def __repr__(self) -> str:
         return f"<{'inner' if self.inner else 'outer'} {type(self.value).__name__} {self.elements!r}>"
+
+
+class Alias:
+    """An object that a frozen state holds at another place too; `path` says where (`imp2tf.sharing`)."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: Any) -> None:
+        self.path = path
 
 
 def freeze(value: Any, depth: int | None = None, level: int = 0) -> Any:
@@ -68,7 +77,7 @@ def _container(value: Any, depth: int, inner: bool, level: int) -> Any:
         return Snapshot(value, None, inner=False)
     if level > MAX_DEPTH:
         return LOST
-    return Snapshot(value, frozen_elements(contents(value), depth, level), inner=True)
+    return Snapshot(value, frozen_elements(contents(value, for_copy=True), depth, level), inner=True)
 
 
 def frozen_elements(found: Any, depth: int, level: int = 0) -> Any:
@@ -77,16 +86,18 @@ def frozen_elements(found: Any, depth: int, level: int = 0) -> Any:
         return [freeze(item, depth, level + 1) for item in found]
     if isinstance(found, dict):
         return {key: freeze(item, depth, level + 1) for key, item in found.items()}
-    return found
+    return current().run.detached(found, depth) if isinstance(found, (Growable, Table)) else found
 
 
 def _inner_object(value: Any, depth: int, level: int) -> Any:
+    session = current()
+    older = session.birth_depth(value) < session.depth  # known to the region that is traced now
     if isinstance(value, types.FunctionType):
-        return value if _cells_are_older(value, depth) else LOST
+        return value if older or _cells_are_older(value, depth) else LOST
     if isinstance(value, tf.__internal__.CompositeTensor):
         return value
     if level > MAX_DEPTH or not is_record(value):
-        return LOST
+        return value if older and level <= MAX_DEPTH else LOST
     return Snapshot(value, {name: freeze(field, depth, level + 1) for name, field in fields_of(value).items()}, inner=True)
 
 
@@ -105,37 +116,26 @@ def _cells_are_older(function: types.FunctionType, depth: int) -> bool:
 
 def seal(frozen: Any) -> None:
     """What stands in a list of run-time length is a copy from now on: its objects may not be changed."""
+    sealed = current().sealed
+    for snapshot in objects_in(frozen):
+        sealed.add(id(snapshot.value))
+
+
+def has_sealed(frozen: Any) -> bool:
+    """Whether a value is, or holds, an object that stands in a list of run-time length."""
+    return any(id(snapshot.value) in current().sealed for snapshot in objects_in(frozen))
+
+
+def objects_in(frozen: Any) -> Iterator[Snapshot]:
+    """The objects of the region in a frozen value."""
     if isinstance(frozen, Snapshot) and frozen.inner:
-        current().sealed.add(id(frozen.value))
+        yield frozen
         elements = frozen.elements
         for item in elements.values() if isinstance(elements, dict) else elements if isinstance(elements, list) else ():
-            seal(item)
-    elif isinstance(frozen, tuple):
-        for item in frozen:
-            seal(item)
-    elif isinstance(frozen, Union):
-        for item in frozen.alternatives:
-            seal(item)
-
-
-def shares_objects(frozen: Iterable[Any]) -> bool:
-    """Whether an object born in the region stands in two places of what it leaves: taken apart, it would become two."""
-    seen: set[int] = set()
-
-    def visit(value: Any) -> bool:
-        if isinstance(value, Snapshot):
-            if not value.inner:
-                return False
-            if id(value.value) in seen:
-                return True
-            seen.add(id(value.value))
-            elements = value.elements
-            return any(map(visit, elements.values() if isinstance(elements, dict) else elements if isinstance(elements, list) else ()))
-        if isinstance(value, tuple):
-            return any(map(visit, value))
-        return isinstance(value, Union) and any(map(visit, value.alternatives))
-
-    return any(map(visit, frozen))
+            yield from objects_in(item)
+    elif isinstance(frozen, (tuple, Union)):
+        for item in frozen if isinstance(frozen, tuple) else frozen.alternatives:
+            yield from objects_in(item)
 
 
 def is_record(value: Any) -> bool:

@@ -22,6 +22,7 @@ __all__ = [
     "Part",
     "Pinned",
     "PlacePart",
+    "Setting",
     "Source",
 ]
 
@@ -238,3 +239,26 @@ class Member(Part):
 
     def expression(self, constant: Callable[[Any], str]) -> str:
         return f"{self.parent.expression(constant)}.{self.key}"
+
+
+class Setting(Source):
+    """What a function says of the state of a library."""
+
+    def __init__(self, name: str, read: Callable[[], Any]) -> None:
+        self.name = name
+        self.read = read
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Setting) and other.read is self.read
+
+    def __hash__(self) -> int:
+        return hash(self.read)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def fetch(self, args: Sequence[Any]) -> Any:
+        return self.read()
+
+    def expression(self, constant: Callable[[Any], str]) -> str:
+        return f"{constant(self.read)}()"

@@ -7,6 +7,8 @@ no value, and ``realize`` to make the Python value after the run.
 from __future__ import annotations
 
 import collections
+import contextlib
+import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
@@ -15,12 +17,13 @@ import tensorflow as tf
 from imp2tf.arrays import TracedArray
 from imp2tf.errors import SeveralKinds, fall_back
 from imp2tf.session import current
-from imp2tf.snapshots import Snapshot, fields_of, freeze
+from imp2tf.snapshots import Alias, Snapshot, fields_of, freeze
 from imp2tf.values import DEAD, LOST, NUMBER_DTYPES, NUMBER_TYPES, Deferred, Facts, PyNumber, Union
 
 __all__ = [
     "BOTTOM", "SCALAR", "Component", "Composite", "ConstSet", "Constant", "DeferredSpec", "Dense", "Items", "Mapping", "Number",
-    "OneOf", "Record", "Spec", "Tensors", "empty_tensor_list", "may_be_lost", "same_constant",
+    "OneOf", "Record", "SameAs", "Spec", "Tensors",
+    "constants_in", "empty_tensor_list", "holds_objects", "list_family", "may_be_lost", "realizing", "same_constant",
 ]
 
 Component = tuple[tf.DType, tf.TensorShape]
@@ -29,7 +32,13 @@ SCALAR = tf.TensorShape([])
 
 
 class Spec:
-    """Base class; two specs are equal when their `key` is."""
+    """Base class; two specs are equal when their `key` is.
+
+    `sealed`: the value is, or stands for, an element of a list of run-time length, and may not be changed.
+    """
+
+    sealed = False
+    grows = False  # a container whose number of elements only the run knows
 
     def components(self) -> list[Component]:
         """dtype and static shape of each tensor."""
@@ -64,6 +73,10 @@ class Spec:
 
     def family(self) -> Hashable:
         """Equal for specs that one alternative of a `OneOf` can hold together."""
+        return self.key()
+
+    def layout(self) -> Hashable:
+        """Equal for specs that pack a value of both into the same tensors."""
         return self.key()
 
     def __eq__(self, other: object) -> bool:
@@ -110,6 +123,33 @@ def _function_key(function: Any) -> Hashable:
     return function.__code__, tuple(map(id, function.__closure__ or ())), defaults
 
 
+class _Realizing(threading.local):
+    """What stands, after the run, for objects that the trace made; by their ids."""
+
+    made: dict[int, Any] = {}  # noqa: RUF012
+
+
+_realizing = _Realizing()
+
+
+@contextlib.contextmanager
+def realizing(made: dict[int, Any]) -> Iterator[None]:
+    """While specs are realized, `made` stands for objects of the trace."""
+    before, _realizing.made = _realizing.made, made
+    try:
+        yield
+    finally:
+        _realizing.made = before
+
+
+def constants_in(spec: Spec) -> Iterator[Any]:
+    """The objects that a spec refers to."""
+    if isinstance(spec, Constant):
+        yield spec.unpack(iter(()))
+    for part in (*getattr(spec, "parts", ()), *([spec.element] if hasattr(spec, "element") else ())):
+        yield from constants_in(part)
+
+
 class Constant(Spec):
     """The same object on every path: no tensor."""
 
@@ -121,6 +161,10 @@ class Constant(Spec):
 
     def unpack(self, tensors: Tensors) -> Any:
         return self.value.value if isinstance(self.value, Snapshot) else self.value
+
+    def realize(self, tensors: Tensors) -> Any:
+        value = self.unpack(tensors)
+        return _realizing.made.get(id(value), value)
 
     def key(self) -> Hashable:
         value = self.value
@@ -167,6 +211,8 @@ class Dense(Spec):
     def family(self) -> Hashable:
         return "dense", self.dtype
 
+    layout = family
+
 
 class Composite(Spec):
     """A ragged or sparse tensor, or another composite of TensorFlow."""
@@ -185,6 +231,9 @@ class Composite(Spec):
 
     def key(self) -> Hashable:
         return "composite", self.type_spec
+
+    def layout(self) -> Hashable:
+        return "composite", type(self.type_spec), tuple(dtype for dtype, _ in self.components())
 
 
 class Number(Spec):
@@ -214,6 +263,12 @@ class Number(Spec):
         return "number", self.kind
 
 
+def sealed_object(made: Any) -> Any:
+    """A container or object that may not be changed from now on."""
+    current().sealed.add(id(made))
+    return made
+
+
 class _Parts(Spec):
     """A value made of parts, each with its own spec."""
 
@@ -229,7 +284,8 @@ class _Parts(Spec):
         return [tensor for part, value in zip(self.parts, values, strict=True) for tensor in part.pack(value)]
 
     def unpack(self, tensors: Tensors) -> Any:
-        return self._make([part.unpack(tensors) for part in self.parts], current().born)
+        made = self._make([part.unpack(tensors) for part in self.parts], current().born)
+        return sealed_object(made) if self.sealed else made
 
     def realize(self, tensors: Tensors) -> Any:
         return self._make([part.realize(tensors) for part in self.parts], lambda made: made)
@@ -237,8 +293,20 @@ class _Parts(Spec):
     def _make(self, values: list[Any], born: Callable[[Any], Any]) -> Any:
         raise NotImplementedError
 
-    def _parts_key(self) -> Hashable:
-        return tuple(part.key() for part in self.parts)
+    def head(self) -> tuple[Hashable, ...]:
+        """What the spec says beside its parts."""
+        raise NotImplementedError
+
+    def key(self) -> Hashable:
+        return (*self.head(), self.sealed, tuple(part.key() for part in self.parts))
+
+    def layout(self) -> Hashable:
+        return (*self.head(), tuple(part.layout() for part in self.parts))
+
+
+def list_family(like: Any) -> Hashable:
+    """The family of the lists, or of the deques of some length, that one spec can hold together."""
+    return ("deque", like.maxlen) if isinstance(like, collections.deque) else ("list",)
 
 
 class Items(_Parts):
@@ -264,11 +332,12 @@ class Items(_Parts):
     def unpack_elements(self, tensors: Tensors) -> Any:
         return [part.unpack(tensors) for part in self.parts]
 
-    def key(self) -> Hashable:
-        return "items", type(self.like), self._parts_key()
+    def head(self) -> tuple[Hashable, ...]:
+        cls: type = type(self.like)
+        return "items", cls, getattr(self.like, "maxlen", None)
 
     def family(self) -> Hashable:
-        return ("list",) if isinstance(self.like, list) else ("items", type(self.like), len(self.parts))
+        return ("items", type(self.like), len(self.parts)) if isinstance(self.like, tuple) else list_family(self.like)
 
 
 class Mapping(_Parts):
@@ -292,11 +361,24 @@ class Mapping(_Parts):
     def unpack_elements(self, tensors: Tensors) -> Any:
         return dict(zip(self.keys, [part.unpack(tensors) for part in self.parts], strict=True))
 
-    def key(self) -> Hashable:
-        return "mapping", type(self.like), self.keys, self._parts_key()
+    def head(self) -> tuple[Hashable, ...]:
+        return "mapping", type(self.like), self.keys
 
     def family(self) -> Hashable:
         return "mapping", type(self.like), self.keys
+
+
+class SameAs(Spec):
+    """The object that stands at another place of what a region leaves: no tensor."""
+
+    def __init__(self, path: Any) -> None:
+        self.path = path
+
+    def unpack(self, tensors: Tensors) -> Any:
+        return Alias(self.path)
+
+    def key(self) -> Hashable:
+        return "same as", self.path
 
 
 class ConstSet(Spec):
@@ -348,8 +430,8 @@ class Record(_Parts):
         made = super().realize(tensors)
         return made.eager() if isinstance(made, TracedArray) else made
 
-    def key(self) -> Hashable:
-        return "record", self.cls, self.names, self.args, self._parts_key()
+    def head(self) -> tuple[Hashable, ...]:
+        return "record", self.cls, self.names, self.args
 
     def family(self) -> Hashable:
         return "record", self.cls, self.names, self.args
@@ -377,8 +459,8 @@ class DeferredSpec(_Parts):
         positional = len(values) - len(self.names)
         return values[:positional], dict(zip(self.names, values[positional:], strict=True))
 
-    def key(self) -> Hashable:
-        return "deferred", self.function, self.names, self._parts_key()
+    def head(self) -> tuple[Hashable, ...]:
+        return "deferred", self.function, self.names
 
     def family(self) -> Hashable:
         return "deferred", self.function, self.names, len(self.parts)
@@ -405,6 +487,8 @@ class OneOf(_Parts):
         return [tf.constant(0, tf.int32), *super().filler()]
 
     def _pack(self, value: Any) -> list[tf.Tensor]:
+        if isinstance(value, Snapshot) and isinstance(value.elements, Union):
+            value = Union(value.elements.tag, [Snapshot(value.value, one, inner=True) for one in value.elements.alternatives])
         if isinstance(value, Union):
             return self._pack_union(value)
         place = self.index_of(value)
@@ -455,8 +539,15 @@ class OneOf(_Parts):
                 collections.deque((next(tensors) for _ in part.components()), maxlen=0)
         return chosen
 
-    def key(self) -> Hashable:
-        return "one of", self._parts_key()
+    def head(self) -> tuple[Hashable, ...]:
+        return ("one of",)
+
+
+def holds_objects(spec: Spec) -> bool:
+    """Whether a value is, or holds, a container or object that is made anew from tensors, so that its identity is gone."""
+    if isinstance(spec, (Mapping, Record, ConstSet)) or (isinstance(spec, Items) and not isinstance(spec.like, tuple)):
+        return True
+    return not isinstance(spec, DeferredSpec) and (spec.grows or any(map(holds_objects, getattr(spec, "parts", ()))))
 
 
 def kind_of_spec(spec: Spec) -> str:

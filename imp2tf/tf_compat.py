@@ -20,6 +20,7 @@ from tensorflow.python.ops import cond_v2 as _cond_v2
 from tensorflow.python.ops import control_flow_util_v2 as _util
 from tensorflow.python.ops import handle_data_util as _handle_data
 from tensorflow.python.ops import resource_variable_ops as _variables
+from tensorflow.python.ops import tensor_array_ops as _arrays
 from tensorflow.python.ops import while_v2 as _while_v2
 
 __all__ = [
@@ -29,9 +30,12 @@ __all__ = [
     "EagerTensor",
     "FuncGraph",
     "add_control_input",
+    "array_with_flow",
+    "belongs_to_strategy",
     "branch_graph",
     "build_cond",
     "build_while",
+    "builds_inside",
     "call_concrete",
     "capture_at_call_time",
     "captures_of",
@@ -42,9 +46,11 @@ __all__ = [
     "global_seed",
     "has_gradient",
     "in_eager_mode",
+    "in_replica",
     "is_stateful_op",
     "is_symbolic_tensor",
     "redirect",
+    "replica_of_call",
     "self_test",
     "stop_watching",
     "tape_may_record",
@@ -99,6 +105,14 @@ def build_while(body: Callable[..., Any], init: Sequence[tf.Tensor], shapes: Seq
 def capture_at_call_time(graph: FuncGraph, fetch: Callable[[], Any], spec: tf.TypeSpec) -> Any:
     """An input of the graph whose value is `fetch()` at each call; equal `fetch` objects share one."""
     return graph.capture_call_time_value(fetch, spec, key=fetch)
+
+
+def builds_inside(graph: FuncGraph) -> bool:
+    """Whether the graph that this thread builds is `graph`, or one inside it."""
+    inner = None if in_eager_mode() else tf.compat.v1.get_default_graph()
+    while inner is not None and inner is not graph:
+        inner = getattr(inner, "outer_graph", None)
+    return inner is not None
 
 
 def is_stateful_op(name: str) -> bool:
@@ -156,6 +170,30 @@ def _called_functions(node: Any) -> list[str]:
     return [one.name for value in values for one in (value.func, *value.list.func) if one.name]
 
 
+def replica_of_call() -> tuple[Any, Any]:
+    """The strategy in scope and the number of the replica that calls; None for what there is not."""
+    strategy = tf.distribute.get_strategy() if tf.distribute.has_strategy() else None
+    context = tf.distribute.get_replica_context() if strategy is not None else None
+    return strategy, None if context is None else _number(getattr(context, "_replica_id_in_sync_group", context.replica_id_in_sync_group))
+
+
+def in_replica() -> bool:
+    """Whether this is code of one replica of a strategy."""
+    return tf.distribute.has_strategy() and not tf.distribute.in_cross_replica_context()
+
+
+def _number(replica: Any) -> Any:
+    """A replica's number, be it a tensor."""
+    known = tf.get_static_value(replica) if isinstance(replica, tf.Tensor) else replica
+    return int(known) if known is not None else None
+
+
+def belongs_to_strategy(variable: tf.Variable) -> bool:
+    """Whether a variable is, or is one replica's copy of, a variable of a strategy."""
+    owners = (variable, getattr(variable, "handle", None))
+    return isinstance(variable, tf.distribute.DistributedValues) or any(hasattr(one, "_distributed_container") for one in owners)
+
+
 def global_seed() -> int | None:
     """What `tf.random.set_seed` was last given."""
     return _context.global_seed()
@@ -164,7 +202,8 @@ def global_seed() -> int | None:
 def captures_of(concrete: Any) -> list[Any]:
     """What a concrete function captures, in the order of its inputs: tensors, then the objects that fetch one."""
     graph = concrete.graph
-    return [*graph.external_captures, *graph._function_captures.by_ref_external]
+    at_call_time = graph._function_captures.by_ref_external.items()  # TensorFlow's own have keys that mean nothing
+    return [*graph.external_captures, *(key if callable(key) else fetch for key, fetch in at_call_time)]
 
 
 def call_concrete(concrete: Any, captured: Sequence[tf.Tensor]) -> list[tf.Tensor]:
@@ -204,6 +243,11 @@ def watched_result(tensor: tf.Tensor, told: Callable[[], None]) -> tf.Tensor:
         alias = tf.identity(tensor)
     _record.record_operation("Identity", [alias], [tensor], passed)
     return alias
+
+
+def array_with_flow(array: tf.TensorArray, flow: tf.Tensor) -> tf.TensorArray:
+    """A `TensorArray` of a graph as it is after what `flow` holds was written."""
+    return _arrays.build_ta_with_new_flow(array, flow)
 
 
 def dtype_of_list(tensor: tf.Tensor) -> tf.DType | None:
@@ -322,11 +366,32 @@ def _probe_redirect() -> bool:
     return float(tf.function(other_input, autograph=False)(tf.constant(2.0))) == 9.0
 
 
+def _probe_replica() -> bool:
+    strategy = tf.distribute.OneDeviceStrategy("CPU:0")
+    with strategy.scope():
+        crossing = replica_of_call()
+    inside = strategy.run(replica_of_call)
+    with tf.distribute.MirroredStrategy(["CPU:0"]).scope():
+        mirrored = tf.Variable(0.0)
+    plain = tf.Variable(0.0)
+    return (replica_of_call(), crossing, inside) == ((None, None), (strategy, None), (strategy, 0)) and (
+        belongs_to_strategy(mirrored) and not belongs_to_strategy(plain))
+
+
 def _probe_seed() -> bool:
     return global_seed() is None or isinstance(global_seed(), int)
+
+
+def _probe_array() -> bool:
+    def both() -> tf.Tensor:
+        empty = tf.TensorArray(tf.int32, 1, element_shape=[])
+        return array_with_flow(empty, empty.write(0, 7).flow).stack()
+
+    return tf.function(both, autograph=False)().numpy().tolist() == [7]
 
 
 PROBES = (
     ("cond", _probe_cond), ("while", _probe_while), ("capture", _probe_capture), ("tape", _probe_tape),
     ("functions", _probe_functions), ("list", _probe_list), ("redirect", _probe_redirect), ("seed", _probe_seed),
+    ("replica", _probe_replica), ("array", _probe_array),
 )

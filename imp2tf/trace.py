@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import inspect
 import logging
 import re
@@ -14,38 +15,44 @@ from typing import Any, NoReturn
 import tensorflow as tf
 
 from imp2tf import calls
-from imp2tf.arithmetic import OVERFLOW
-from imp2tf.containers import grow
+from imp2tf.arithmetic import OVERFLOW, UNUSUAL_POWER
+from imp2tf.containers import concatenated, detached, grow
 from imp2tf.effects import commits, has_effects_so_far, order_effects
+from imp2tf.elements import check_uses
 from imp2tf.errors import (
     Fallback,
     GraphRefused,
     Location,
     NeedsValue,
+    RaisesUnderTry,
     TraceFailed,
+    UnexpectedResult,
     VariableCreated,
     fall_back,
     user_location,
 )
 from imp2tf.exceptions import TRACE_BOUNDARIES, Frame, ProgramRaise, StopRun, located, raise_from_user_code, without_own_frames
-from imp2tf.growable import GrowableList, element_at, growable_length, pushed
 from imp2tf.guards import compile_guards
 from imp2tf.heap import Fetch, contents, guard_distinct, lift
-from imp2tf.join import join
+from imp2tf.iterables import each
 from imp2tf.junctions import junctions_of, results_vary
+from imp2tf.operations import compare_operation
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
+from imp2tf.placement import guard_placement
 from imp2tf.places import Place
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, draw_eagerly
 from imp2tf.region import scope
-from imp2tf.session import Guard, Relaxations, Session, active, resumed
-from imp2tf.sources import Argument
+from imp2tf.results import Raised
+from imp2tf.session import Guard, Outside, Relaxations, Session, active, resumed
+from imp2tf.sources import Argument, Item, Source
 from imp2tf.taped import Taped
-from imp2tf.tf_compat import build_while, call_concrete, captures_of, in_eager_mode, is_stateful_op, tape_may_record
-from imp2tf.values import Growable
+from imp2tf.tf_compat import call_concrete, captures_of, in_eager_mode, is_stateful_op, tape_may_record
+from imp2tf.values import Growable, Sentinel
 
-__all__ = ["WITHOUT_EFFECT", "AlwaysRaises", "Graph", "OperationFailed", "Rehearsal", "Run", "nodes_of", "refused_by_xla", "trace_call"]
+__all__ = ["OTHER", "WITHOUT_EFFECT", "AlwaysRaises", "CannotGoOn", "Graph", "OperationFailed", "Rehearsal", "Run", "definition",
+           "graph_name", "kinds_of", "nodes_of", "refuse_variable", "refused_by_xla", "trace_call", "traced"]
 
 
 class Run:
@@ -60,27 +67,32 @@ class Run:
         self.error: BaseException | None = None
         self.commit: list[tuple[Any, Any]] = []
         self.results: list[Any] = []
+        self.history: list[tuple[Any, Any]] = []  # the calls of Python so far, and what they returned
         self.count_host_call: Callable[[], object] = lambda: None
         self.lock = threading.RLock()
 
     @contextlib.contextmanager
     def of(self, args: Sequence[Any]) -> Iterator[None]:
         """A trace or run with these arguments; afterwards nothing of it is kept, and one that it interrupted goes on."""
-        before = self.args, self.error, self.commit, self.results
-        self.args, self.error, self.commit, self.results = args, None, [], []
+        before = self.args, self.error, self.commit, self.results, self.history
+        self.args, self.error, self.commit, self.results, self.history = args, None, [], [], []
         try:
             yield
         finally:
-            self.args, self.error, self.commit, self.results = before
+            self.args, self.error, self.commit, self.results, self.history = before
 
     @contextlib.contextmanager
-    def stopping(self, frames: list[Frame]) -> Iterator[None]:
-        """What a host call raises ends the run, and is raised by the dispatcher as if from the user's lines."""
+    def stopping(self, frames: list[Frame], written: Callable[[], list[tuple[Any, Any]]]) -> Iterator[None]:
+        """What a host call raises ends the run, and is raised by the dispatcher as if from the user's lines.
+
+        What the call had written to the heap by then is committed first.
+        """
         try:
             yield
         except BaseException as error:
             if self.embedded:
                 raise
+            self.commit = written()
             inside = without_own_frames(error.__traceback__)
             self.error = located(error, frames).with_traceback(inside)
             raise StopRun from None
@@ -95,24 +107,15 @@ class Run:
         return self.results[number]
 
     call = staticmethod(calls.call)
+    each = staticmethod(each)
+    check_uses = staticmethod(check_uses)
+    detached = staticmethod(detached)
+    equal = staticmethod(functools.partial(compare_operation, "=="))
 
     @staticmethod
     def prepend(items: list[Any], tail: Growable) -> Growable:
         """The elements of a static list followed by those of a growable one."""
-        return _appended(grow(items), tail) if items else tail
-
-
-def _appended(first: Growable, second: Growable) -> Growable:
-    element = join(first.element, second.element)
-    start = Growable(GrowableList(element).pack(first), element)
-    count = growable_length(second)
-
-    def body(go: tf.Tensor, index: tf.Tensor, *handles: tf.Tensor) -> list[tf.Tensor]:
-        more = pushed(Growable(handles, element), element.pack(element_at(second, index)))
-        return [index + 1 < count, index + 1, *more.handles]
-
-    outputs = build_while(body, [count > 0, tf.constant(0), *start.handles], [tf.TensorShape([])] * (len(start.handles) + 2))
-    return Growable(outputs[2:], element)
+        return concatenated(grow(items), tail) if items else tail
 
 
 VARIABLE_ARGUMENTS = ("initial_value", "trainable", "validate_shape", "caching_device", "name", "dtype", "constraint", "synchronization",
@@ -127,7 +130,7 @@ def _asked_by_keras() -> bool:
     return str(frame.f_globals.get("__name__", "")).startswith(("keras.", "tf_keras."))
 
 
-def _refuse_variable(make: Callable[..., Any], **kwargs: Any) -> Any:
+def refuse_variable(make: Callable[..., Any], **kwargs: Any) -> Any:
     """A variable that the function makes is made by Python, as in eager; later calls find it.
 
     What Keras makes when it builds a layer or an optimizer is made once, by eager code; it remembers that itself.
@@ -158,8 +161,31 @@ class OperationFailed(BaseException):
         self.error = error
 
 
+class CannotGoOn(BaseException):
+    """A call of Python gave the run what it cannot use: `history` are the calls made so far, `writes` what was written by then."""
+
+    def __init__(self, error: UnexpectedResult, history: list[tuple[Any, Any]], writes: Writes) -> None:
+        super().__init__(error)
+        self.error = error
+        self.history = history
+        self.writes = writes
+
+    @property
+    def raised(self) -> bool:
+        """Whether the last call raised, under try."""
+        return bool(self.history) and isinstance(self.history[-1][1], Raised)
+
+    def give_up(self) -> NoReturn:
+        """Raise the error: effects of the run, which nobody can repeat, have happened."""
+        _commit(self.writes)
+        raise self.error
+
+
 class AlwaysRaises(BaseException):
     """The program raises for certain, whatever the tensors are: there is nothing to put in a graph."""
+
+
+OTHER = Sentinel("OTHER")  # an argument that is neither a tensor nor a literal
 
 
 Writes = Sequence[tuple[Place, Any]]
@@ -191,6 +217,11 @@ class Graph:
     xla: bool
     callbacks: list[Any]
     taped: Taped
+    outside: Outside
+    kinds: list[Any]  # for each parameter what it was traced for: a TypeSpec, a structure of them, a literal, or OTHER
+
+    def __post_init__(self) -> None:
+        self.fetches_more = any(callable(one) and not isinstance(one, Fetch) for one in self.captures)  # inputs that TensorFlow gives
 
     @property
     def has_effects(self) -> bool:
@@ -198,9 +229,22 @@ class Graph:
         nodes = nodes_of(self.concrete)
         return bool(self.python_calls) or any(is_stateful_op(node.op) and node.op not in WITHOUT_EFFECT for node in nodes)
 
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether Python can go on after a run that stopped, given what Python returned to it: nothing else had an effect."""
+        return self.outside.unrepeatable is None and not _has_other_effects(self.concrete)
+
     def __call__(self, args: Sequence[Any]) -> Any:
         """Run on the bound arguments of a call: inputs, run, commit."""
         return self._call(args, commit=_commit)
+
+    @contextlib.contextmanager
+    def locked(self, args: Sequence[Any]) -> Iterator[bool]:
+        """Hold the program's locks that a call takes; whether the guards hold, which other threads may have changed meanwhile."""
+        with contextlib.ExitStack() as held:
+            for source in self.outside.locks:
+                held.enter_context(source.fetch(args))
+            yield not self.outside.locks or self.holds(args)
 
     def rehearse(self, args: Sequence[Any]) -> Rehearsal:
         """Run, but write nothing to the Python heap."""
@@ -215,6 +259,8 @@ class Graph:
 
     def _call(self, args: Sequence[Any], commit: Commit) -> Any:
         captured = [one.at(args) if isinstance(one, Fetch) else one for one in self.captures]
+        if self.fetches_more:
+            captured = tf.nest.flatten([one() if callable(one) else one for one in captured])
         if not self.calls_python:
             return self._ran(captured, args, commit)
         with self.run.lock, self.run.of(args):
@@ -245,14 +291,17 @@ class Graph:
             raise OperationFailed(refused) if isinstance(refused, tf.errors.OpError) else refused
         if isinstance(stored, GraphRefused):
             raise Fallback(stored)
+        if isinstance(stored, UnexpectedResult):
+            raise CannotGoOn(stored, self.run.history, self.run.commit)
         commit(self.run.commit)
         raise_from_user_code(stored)
 
     def _refused(self, error: tf.errors.OpError) -> BaseException:
         """The error of the run, or the fallback that it stands for."""
-        if OVERFLOW not in error.message:
+        found = next((text for text in LEFT_PYTHON if text in error.message), None)
+        if found is None:
             return error
-        reason = NeedsValue("a Python int left the range of 64 bits")
+        reason = NeedsValue(LEFT_PYTHON[found])
         return reason if self.has_effects else Fallback(reason)
 
     def _finish(self, outputs: list[tf.Tensor], args: Sequence[Any], commit: Commit) -> Any:
@@ -261,6 +310,13 @@ class Graph:
         if self.writes:
             commit([(place(build), value(build)) for place, value in self.writes])
         return result
+
+
+# What the run says where a Python number is not what it was taken for.
+LEFT_PYTHON = {
+    OVERFLOW: "a Python int left the range of 64 bits",
+    UNUSUAL_POWER: "a power of Python numbers is of another kind, an error or out of range",
+}
 
 
 def _commit(writes: Writes) -> None:
@@ -286,7 +342,7 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
         session.run = run
         draw_eagerly(session, session.graph)
         parts["session"] = session
-        with resumed(session), scope(), tf.variable_creator_scope(_refuse_variable):
+        with resumed(session), scope(), tf.variable_creator_scope(refuse_variable):
             lifted = [lift(session, value, Argument(i, name)) for i, (name, value) in enumerate(zip(parameters.names, args, strict=True))]
             positional, keywords = parameters.unbind(lifted, contents)
             result = calls.call(function, *positional, **keywords)
@@ -297,20 +353,60 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
                 guard_distinct(session)
             outputs = [tf.identity(tensor) for tensor in recorder.tensors]
             outputs.extend(_way(session, outputs, parts))
+            guard_placement(session)
             if session.left_in_loop and has_effects_so_far(session):
                 fall_back(GraphRefused, session.left_in_loop)
         parts["calls_python"] = order_effects(session, session.graph)
         return outputs
 
     TRACE_BOUNDARIES.add((__file__, body.__code__.co_name))
-    body.__name__ = _graph_name(options.name or name_of(function))
+    body.__name__ = graph_name(options.name or name_of(function))
     with run.of(args):
-        concrete = _concrete(body, options, function)
+        concrete = traced(body, options, function)
     session = parts["session"]
+    _refuse_unrepeatable(session, concrete)
     captures = captures_of(concrete)
+    session.outside.forget()
     return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards), run,
                  parts["calls_python"], session.python_calls, bool(options.jit_compile),
-                 session.callbacks, Taped(concrete, captures, parts["junctions"]))
+                 session.callbacks, Taped(concrete, captures, parts["junctions"]), session.outside,
+                 kinds_of(relaxations, parameters, args))
+
+
+def kinds_of(relaxations: Relaxations, parameters: Parameters, args: Sequence[Any]) -> list[Any]:
+    """What each argument of a call is traced for."""
+    return [_kind(relaxations, value, Argument(i, name)) for i, (name, value) in enumerate(zip(parameters.names, args, strict=True))]
+
+
+def _refuse_unrepeatable(session: Session, concrete: Any) -> None:
+    """Where Python may have to go on from the middle of a run, all that the run does must be repeatable."""
+    outside = session.outside
+    if outside.needs_replay is None:
+        return
+    if outside.unrepeatable is not None or not outside.sites <= session.relaxations.profile.seen or _has_other_effects(concrete):
+        fall_back(RaisesUnderTry, outside.needs_replay)
+
+
+def _has_other_effects(concrete: Any) -> bool:
+    """Whether a graph does more than compute and call Python."""
+    harmless = WITHOUT_EFFECT - RANDOM_OPS
+    return any(is_stateful_op(node.op) and node.op not in harmless for node in nodes_of(concrete))
+
+
+def _kind(relaxations: Relaxations, value: Any, source: Source) -> Any:
+    """What an argument was traced for, without holding on to the caller's objects."""
+    if isinstance(value, tf.Tensor):
+        return tf.TensorSpec(relaxations.shape(source, value), value.dtype)
+    if isinstance(value, tf.__internal__.CompositeTensor) and not isinstance(value, tf.Variable):
+        return relaxations.declared.get(source) or value._type_spec
+    if isinstance(value, (tuple, list)):
+        parts = [_kind(relaxations, item, Item(source, i)) for i, item in enumerate(value)]
+        return type(value)(*parts) if hasattr(value, "_fields") else parts if isinstance(value, list) else tuple(parts)
+    if isinstance(value, dict):
+        return {key: _kind(relaxations, item, Item(source, key)) for key, item in value.items()}
+    return value if isinstance(value, (bool, int, float, str, bytes, type(None))) else OTHER
+
+
 
 
 def _way(session: Session, results: list[tf.Tensor], parts: dict[str, Any]) -> list[tf.Tensor]:
@@ -321,20 +417,21 @@ def _way(session: Session, results: list[tf.Tensor], parts: dict[str, Any]) -> l
     return [junctions.vector()] if needed else []
 
 
-def _graph_name(name: str) -> str:
+def graph_name(name: str) -> str:
     """What TensorFlow allows as the name of a graph."""
     return re.sub(r"\W", "_", name.rpartition(".")[2], flags=re.ASCII).strip("_") or "function"
 
 
-def _definition(function: Any) -> Location | None:
+def definition(function: Any) -> Location | None:
     """The line where a function begins."""
     code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
     return Location(code.co_filename, code.co_firstlineno, code.co_name) if code is not None else None
 
 
-def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: Any) -> Any:
+def traced(body: Callable[..., list[tf.Tensor]], options: Options, function: Any, specs: Sequence[tf.TypeSpec] = ()) -> Any:
+    """The concrete function that tracing `body` gives. Raises `Fallback` or `AlwaysRaises`."""
     try:
-        return tf.function(body, autograph=False, jit_compile=options.jit_compile).get_concrete_function()
+        return tf.function(body, autograph=False, jit_compile=options.jit_compile).get_concrete_function(*specs)
     except ProgramRaise as raised:
         if raised.retry is None:
             raise AlwaysRaises from raised
@@ -343,7 +440,7 @@ def _concrete(body: Callable[[], list[tf.Tensor]], options: Options, function: A
         ) from raised
     except Fallback as fallback:
         if fallback.error.location is None:
-            fallback.error.location = user_location(fallback.__traceback__) or _definition(function)
+            fallback.error.location = user_location(fallback.__traceback__) or definition(function)
         raise
     except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
         raise

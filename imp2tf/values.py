@@ -15,7 +15,8 @@ from imp2tf.tf_compat import is_symbolic_tensor
 
 __all__ = [
     "DEAD", "LOST", "NUMBER_DTYPES", "NUMBER_TYPES", "SKIP", "UNBOUND", "Deferred", "Facts", "GeneratorCall", "Growable",
-    "PyNumber", "Sentinel", "StandIn", "Union", "is_runtime", "is_tensor", "number_kind",
+    "PyNumber", "Sentinel", "StandIn", "Table", "Union", "call_method", "is_runtime", "is_tensor", "is_variable", "number_kind",
+    "numpy_value",
 ]
 
 
@@ -107,13 +108,33 @@ class Growable:
     """The contents of a list whose length is known only at run time.
 
     One TensorList handle per tensor of the element spec, after one handle that counts (elements may hold no tensor).
+    `shifted`: the other handles may begin with elements that were taken away.
     """
 
-    __slots__ = ("element", "handles")
+    __slots__ = ("element", "handles", "shifted")
 
-    def __init__(self, handles: Sequence[tf.Tensor], element: Any) -> None:
+    def __init__(self, handles: Sequence[tf.Tensor], element: Any, shifted: bool = False) -> None:
         self.handles = list(handles)
         self.element = element
+        self.shifted = shifted
+
+    def over(self, handles: Sequence[tf.Tensor]) -> Growable:
+        """A list of the same kind with other handles."""
+        return Growable(handles, self.element, self.shifted)
+
+
+class Table:
+    """The contents of a dict or set under keys that only the run knows (`imp2tf.tables`).
+
+    `keys` is a vector, `kind` what kind of key its elements stand for, `values` a `Growable`, None for a set.
+    """
+
+    __slots__ = ("keys", "kind", "values")
+
+    def __init__(self, kind: Any, keys: tf.Tensor, values: Growable | None) -> None:
+        self.kind = kind
+        self.keys = keys
+        self.values = values
 
 
 class Deferred:
@@ -137,6 +158,16 @@ class Deferred:
         fall_back(NeedsValue, f"Python needs the value of {self!r}")
 
     __bool__ = __iter__ = __len__ = __int__ = __float__ = __index__ = __str__ = __hash__ = __format__ = _needs_value
+
+
+def numpy_value(tensor: Any) -> Any:
+    """``tensor.numpy()``, once the run has given the tensor."""
+    return tensor.numpy()
+
+
+def call_method(owner: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    """``owner.name(*args, **kwargs)``, once the run has given the owner."""
+    return getattr(owner, name)(*args, **kwargs)
 
 
 class StandIn:
@@ -171,9 +202,17 @@ def is_tensor(value: object) -> bool:
     return isinstance(value, tf.Tensor)
 
 
+def is_variable(value: object) -> bool:
+    """Whether `value` is a variable of TensorFlow or of Keras: read by the run, like a tensor."""
+    if isinstance(value, tf.Variable):
+        return True
+    cls = type(value)
+    return cls.__module__.startswith("keras.") and hasattr(cls, "__tf_tensor__") and hasattr(cls, "assign")
+
+
 def is_runtime(value: object) -> bool:
     """Whether `value` is known only when the graph runs."""
-    return isinstance(value, (PyNumber, Union, Growable, Deferred)) or is_symbolic_tensor(value)
+    return isinstance(value, (PyNumber, Union, Growable, Table, Deferred)) or is_symbolic_tensor(value)
 
 
 def _kind_name(value: object) -> str:

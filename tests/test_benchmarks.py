@@ -10,10 +10,10 @@ import pytest
 import tensorflow as tf
 from rich.console import Console
 
-from benchmarks import models, report
+from benchmarks import models, plot, report, steps
 from benchmarks.__main__ import chosen, main
-from benchmarks.checks import Outcome, difference, outcome
-from benchmarks.contenders import AUTOGRAPH, CONVERTED, EAGER, autograph
+from benchmarks.checks import Outcome, difference, difference_in_kind, outcome, returned_only
+from benchmarks.contenders import AUTOGRAPH, CONVERTED, EAGER, autograph, by_hand
 from benchmarks.protocol import Contender, Result, Settings, Timing, interleave, measure
 
 TINY = Settings(rounds=4, sample_seconds=0.0, warm_calls=1, conversions=1)
@@ -162,7 +162,7 @@ def test_table_says_what_is_not_equal_and_json_holds_it(tmp_path):
 def test_only_takes_suites_and_cases():
     assert chosen(["lstm"]) == [("conversion", "lstm"), ("step", "lstm")]
     assert {suite for suite, _ in chosen(["dispatch"])} == {"dispatch"}
-    assert chosen([]) == [pair for suite in ("conversion", "dispatch", "step") for pair in chosen([suite])]
+    assert chosen([]) == [pair for suite in ("conversion", "dispatch", "keras", "step") for pair in chosen([suite])]
 
 
 def test_only_refuses_unknown_names():
@@ -179,8 +179,43 @@ def test_one_case_from_the_command_line(tmp_path: Path, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", models.NAMES)
+@pytest.mark.parametrize("name", [*models.CORE, "lm"])
 def test_the_rival_is_measured_on_a_version_it_gets_right(name):
     contender = autograph(models.load(name))
     assert contender.difference == ""
     assert ("as written" in contender.note) == (models.load(name).ADAPTED is not None)
+
+
+@pytest.mark.slow
+def test_by_hand_gives_what_eager_gives():
+    for jit_compile in (False, True):
+        contender = by_hand(models.load("beam_search"), jit_compile)
+        assert (contender.difference, len(contender.seconds)) == ("", 20)
+
+
+def test_other_random_numbers_are_compared_in_kind_only():
+    expected = outcome(lambda: [tf.constant([1.0, 2.0])])
+    assert difference_in_kind(expected, outcome(lambda: [tf.constant([3.0, 4.0])])) == ""
+    assert difference_in_kind(expected, outcome(lambda: [tf.constant([3.0])])) == "returned[0]: float32[2] became float32[1]"
+    assert difference_in_kind(expected, outcome(lambda: [tf.constant([3.0, float("nan")])])) == "returned[0]: differs by up to nan"
+
+
+def test_what_is_printed_is_compared():
+    assert difference(outcome(lambda: print("a")), outcome(lambda: print("b"))) == "printed: 'a\\n' became 'b\\n'"
+    assert difference(returned_only(outcome(lambda: print("a"))), returned_only(outcome(lambda: None))) == ""
+
+
+def test_figures_and_picture(tmp_path):
+    contenders = [Contender(EAGER, lambda: 1, seconds=(0.5, 0.1)), Contender(CONVERTED, lambda: 1, seconds=(2.0,))]
+    found = measure("step", "c", contenders, TINY)
+    assert found[0].figures.first_step == 0.5
+    assert found[0].figures.hundred_steps == pytest.approx(0.6 + 98 * found[0].timing.median)
+    pytest.importorskip("matplotlib")
+    assert plot.draw(tmp_path / "out.png", found) == f"picture: {tmp_path / 'out.png'}"
+    assert plot.draw(tmp_path / "none.png", RESULTS) == "nothing to draw: no program was measured"
+
+
+def test_a_program_whose_package_is_missing_is_skipped(monkeypatch):
+    monkeypatch.setitem(models.REQUIRES, "cnn", "no_such_package")
+    [result] = steps.run("cnn", TINY)
+    assert (result.timing, result.note) == (None, "skipped: no_such_package is not installed")

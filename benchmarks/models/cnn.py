@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import tensorflow as tf
 
-BATCH = 32
+
+@dataclass(frozen=True)
+class Size:
+    """How big the batches are; the network is as published."""
+
+    batch: int = 32
+
+
+CPU = Size()
+PAPER = Size(batch=50)
 
 
 class LeNet:
     """Two convolutions, three dense layers."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: Size = CPU) -> None:
         random = np.random.default_rng(0)
 
         def layer(*shape: int) -> tuple[tf.Variable, tf.Variable]:
@@ -25,6 +35,7 @@ class LeNet:
         self.dense = [layer(5 * 5 * 16, 120), layer(120, 84), layer(84, 10)]
         self.weights = [v for kernel_and_bias in self.convolutions + self.dense for v in kernel_and_bias]
         self.velocity = [tf.Variable(tf.zeros_like(w)) for w in self.weights]
+        self.size = size
         self.learning_rate = 0.02
         self.momentum = 0.9
 
@@ -51,18 +62,27 @@ class LeNet:
         return loss
 
 
+class LeNetAsGraph(LeNet):
+    """The step has no control flow of tensors: an expert writes the same."""
+
+    def compiled(self, jit_compile: bool = False) -> Callable[..., tf.Tensor]:
+        """The step as a graph."""
+        return tf.function(self.step, autograph=False, jit_compile=jit_compile)
+
+
 PROGRAM = LeNet
 ADAPTED = None
 ADAPTATION = ""
+HANDWRITTEN = LeNetAsGraph
 
 
-def batches(count: int) -> list[tuple[tf.Tensor, tf.Tensor]]:
+def batches(count: int, size: Size = CPU) -> list[tuple[tf.Tensor, tf.Tensor]]:
     """Random images and labels."""
     random = np.random.default_rng(1)
-    return [(tf.constant(random.normal(size=[BATCH, 28, 28, 1]), tf.float32),
-             tf.constant(random.integers(0, 10, [BATCH]), tf.int32)) for _ in range(count)]
+    return [(tf.constant(random.normal(size=[size.batch, 28, 28, 1]), tf.float32),
+             tf.constant(random.integers(0, 10, [size.batch]), tf.int32)) for _ in range(count)]
 
 
 def rehearse(model: LeNet, step: Callable[..., tf.Tensor]) -> list[tf.Tensor]:
     """The calls whose results are compared."""
-    return [step(*batch) for batch in batches(4)]
+    return [step(*batch) for batch in batches(20)]

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import tensorflow as tf
 
-BATCH, SIZE = 16, 16
+
+@dataclass(frozen=True)
+class Size:
+    """How big the batches are, and the widths and numbers of the blocks."""
+
+    batch: int = 16
+    image: int = 16
+    stages: tuple[tuple[int, int], ...] = ((16, 1), (32, 1), (64, 1))
+    classes: int = 10
+
+
+CPU = Size()
+PAPER = Size(batch=64, image=224, stages=((64, 3), (128, 4), (256, 6), (512, 3)), classes=1000)
 
 
 class BatchNorm:
@@ -50,13 +63,18 @@ class Block:
 
 
 class ResNet:
-    """Three blocks of growing width; ``training`` is switched on the object."""
+    """Blocks of growing width; ``training`` is switched on the object."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: Size = CPU) -> None:
         random = np.random.default_rng(0)
-        self.entry = he_normal(random, 3, 3, 3, 16)
-        self.blocks = [Block(random, 16, 16, 1), Block(random, 16, 32, 2), Block(random, 32, 64, 2)]
-        self.readout = he_normal(random, 64, 10)
+        before = size.stages[0][0]
+        self.entry = he_normal(random, 3, 3, 3, before)
+        self.blocks = []
+        for stage, (width, count) in enumerate(size.stages):
+            for index in range(count):
+                self.blocks.append(Block(random, before, width, 2 if stage > 0 and index == 0 else 1))
+                before = width
+        self.readout = he_normal(random, before, size.classes)
         self.weights = [self.entry, self.readout]
         for block in self.blocks:
             self.weights += [block.first, block.second]
@@ -93,10 +111,18 @@ class ResNet:
 class ResNetWithArgument(ResNet):
     """The nearest tf.function accepts: it sees the switch change only as an argument."""
 
-    def compiled(self) -> Callable[..., tf.Tensor]:
+    def compiled(self, **options: bool) -> Callable[..., tf.Tensor]:
         """The step under tf.function, given the switch at each call."""
-        step = tf.function(self.step_in_mode)
+        step = tf.function(self.step_in_mode, **options)
         return lambda images, labels: step(images, labels, self.training)
+
+
+class ResNetAsGraph(ResNetWithArgument):
+    """All branches are on Python values: an expert writes the same, with two graphs."""
+
+    def compiled(self, jit_compile: bool = False) -> Callable[..., tf.Tensor]:
+        """The step as a graph."""
+        return super().compiled(autograph=False, jit_compile=jit_compile)
 
 
 def he_normal(random: np.random.Generator, *shape: int) -> tf.Variable:
@@ -107,13 +133,14 @@ def he_normal(random: np.random.Generator, *shape: int) -> tf.Variable:
 PROGRAM = ResNet
 ADAPTED = ResNetWithArgument
 ADAPTATION = "training switch as an argument"
+HANDWRITTEN = ResNetAsGraph
 
 
-def batches(count: int) -> list[tuple[tf.Tensor, tf.Tensor]]:
+def batches(count: int, size: Size = CPU) -> list[tuple[tf.Tensor, tf.Tensor]]:
     """Random images and labels."""
     random = np.random.default_rng(1)
-    return [(tf.constant(random.normal(size=[BATCH, SIZE, SIZE, 3]), tf.float32),
-             tf.constant(random.integers(0, 10, [BATCH]), tf.int32)) for _ in range(count)]
+    return [(tf.constant(random.normal(size=[size.batch, size.image, size.image, 3]), tf.float32),
+             tf.constant(random.integers(0, size.classes, [size.batch]), tf.int32)) for _ in range(count)]
 
 
 def rehearse(model: ResNet, step: Callable[..., tf.Tensor]) -> list[tf.Tensor]:

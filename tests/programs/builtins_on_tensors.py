@@ -242,3 +242,28 @@ def bool_of_strings_and_numbers() -> World:
     def fn(s, n):
         return bool(s), bool(n), tf.strings.length(s)
     return fn, [call(text("a"), i32(0)), call(text("b"), i32(2))]
+
+
+@program("builtins_on_tensors")
+def divmod_of_tensors_and_numbers() -> World:
+    def fn(x, n):
+        try:
+            found = divmod(x, 3)
+        except TypeError as error:
+            found = str(error)
+        return found, divmod(int(x), n), divmod(n, 2.5), divmod(float(x), 2)
+    return fn, [((i32(5), 3), {}), ((i32(7), 2), {})]
+
+
+@program("builtins_on_tensors")
+def positions_that_are_no_integers() -> World:
+    def fn(x):
+        found = []
+        for key in (x > 0.0, x * 0.0, float(x) * 0.0):
+            for items in ([1, 2, 3], (1, 2, 3)):
+                try:
+                    found.append(items[key])
+                except (AttributeError, TypeError) as error:
+                    found.append(str(error))
+        return found
+    return fn, each(f32(1.0), f32(-1.0))

@@ -235,3 +235,61 @@ def ragged_rows() -> World:
                 total += tf.reduce_sum(row)
         return total, rows * 2
     return fn, each(tf.ragged.constant([[1, 2], [3], [4, 5, 6]]), tf.ragged.constant([[1]]))
+
+
+@program("library_calls", graph=True)
+def keras_variables_as_python_numbers() -> World:
+    rate, steps = keras.Variable(2.5), keras.Variable(3, dtype="int64")
+
+    def fn(x):
+        if x > 0.0:
+            rate.assign(float(rate) * 0.5)
+            steps.assign_add(1)
+        return float(rate), int(steps), round(float(rate)), math.sqrt(rate)
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0)), lambda: (float(rate), int(steps))
+
+
+@program("library_calls")
+def keras_variables_as_text_arrays_and_truth() -> World:
+    rate = keras.Variable(2.5, name="rate")
+
+    def fn(x):
+        rate.assign_add(x)
+        try:
+            truth = bool(rate)
+        except TypeError as error:
+            truth = str(error)
+        return str(rate), f"{rate}", rate.numpy(), truth
+    return fn, each(f32(1.0), f32(2.0))
+
+
+@program("library_calls", graph=True)
+def optimizer_attribute_set_in_a_branch() -> World:
+    weight, seen = tf.Variable([1.0, 2.0]), [1e9, 0]
+    optimizer = keras.optimizers.SGD(0.1)
+    optimizer.build([weight])
+
+    def fn(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum((weight - x) ** 2)
+        optimizer.apply_gradients([(tape.gradient(loss, weight), weight)])
+        if loss < seen[0]:
+            seen[0] = float(loss)
+        else:
+            seen[1] += 1
+            optimizer.learning_rate = float(optimizer.learning_rate) * 0.5
+        return loss
+    return fn, each(f32([0.0, 0.0]), f32([5.0, 5.0]), f32([9.0, 9.0])), lambda: (weight, seen, float(optimizer.learning_rate))
+
+
+@program("library_calls")
+def arrays_of_tensors_change_in_place() -> World:
+    def fn(x):
+        first = x.numpy()
+        second = first
+        second *= 2.0
+        listed = x.numpy().tolist()
+        listed.reverse()
+        listed += [1.0]
+        return first, listed
+    return fn, each(f32([1.0, 2.0]), f32([-1.0, 0.0]))

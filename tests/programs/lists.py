@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from tests.programs import World, call, each, f16, f32, f64, i32, i64, program
+from tests.programs import World, after, call, each, f16, f32, f64, i32, i64, program
 
 
 @program("lists", graph=True, golden=True)
@@ -272,3 +272,79 @@ def sum_of_a_list_of_run_time_length() -> World:
                 kept.append(x * x)
         return tf.reduce_sum(kept)
     return fn, each(f32([1.0, -2.0, 3.0]), f32([2.0, 2.0]))
+
+
+@program("lists", graph=True, repeat=4)
+def the_last_of_a_growing_list() -> World:
+    class Trainer:
+        def __init__(self):
+            self.losses, self.steps = [3.0], 0
+
+        def step(self, x):
+            self.steps += 1
+            better = float(x) < self.losses[-1]
+            self.losses.append(float(x))
+            if self.steps % 3 == 0:
+                print(f"loss {self.losses[-1]:.1f} after {self.losses[-2]:.1f}")
+            return better, self.losses[-1] - self.losses[-2]
+    trainer = Trainer()
+    return trainer.step, each(f32(1.0), f32(2.0), f32(-3.0)), lambda: (trainer.losses, trainer.steps)
+
+
+@program("lists", repeat=3)
+def the_last_of_a_growing_list_of_tensors() -> World:
+    kept = []
+
+    def fn(x):
+        if not kept:
+            kept.append(x)
+            return x
+        if x > kept[-1]:
+            kept.append(x + kept[-1])
+        kept.append(kept[-1] * 2.0)
+        return kept[-1], kept[-2]
+    return fn, each(f32(1.0), f32(20.0), f32(-3.0)), lambda: kept
+
+
+@program("lists", repeat=3)
+def the_last_of_a_list_by_several_roads() -> World:
+    kept = [f32(1.0), 2.0, "a"]
+
+    def fn(x):
+        last, before = kept[-1], kept[-2]
+        kept.append(last)
+        same = kept[-1] is last, kept[-2] is kept[2], len(kept)
+        kept[-1] = "b"
+        kept.append(x)
+        kept.insert(2, before)
+        return last, before, same, kept[-1], kept[-2], kept[-4]
+    return fn, each(f32(1.0), f32(20.0), f32(-3.0)), lambda: kept
+
+
+@program("lists", repeat=2)
+def the_last_of_a_list_that_a_loop_grows() -> World:
+    kept = [0.5]
+
+    def fn(xs):
+        found = 0.0
+        for x in xs:
+            found += kept[-1]
+            if x > 0.0:
+                kept.append(float(x))
+            found += kept[-1]
+        return found, kept[-1]
+    return fn, each(f32([1.0, -2.0, 3.0]), f32([-1.0]), tf.zeros([0]), f32([5.0, 6.0])), lambda: kept
+
+
+@program("lists", repeat=3)
+def the_last_of_a_list_that_changes_outside() -> World:
+    kept = [1.0]
+
+    def fn(x):
+        try:
+            return x * kept[-1], kept[-2]
+        except IndexError as error:
+            return str(error)
+    return fn, [call(f32(1.0)), after(lambda: kept.append(2.0), f32(1.0)), after(lambda: kept.append(3), f32(1.0)),
+                after(lambda: kept.append("a"), f32(1.0)), after(kept.clear, f32(1.0)), after(lambda: kept.extend([4.0, 5.0]), f32(2.0)),
+                after(lambda: kept.append(7.0), f32(1.0))], lambda: kept

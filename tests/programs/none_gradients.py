@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from tests.programs import World, call, f32, i32, program
+from tests.programs import World, call, each, f32, i32, program
 
 
 @program("none_gradients", grad=1, graph=True)
@@ -140,3 +140,53 @@ def own_tape_with_zeros_for_unconnected() -> World:
                 y = y * x
         return tape.gradient(y, [x, limit], unconnected_gradients=tf.UnconnectedGradients.ZERO)
     return fn, [call(f32(2.0), f32(20.0))]
+
+
+@program("none_gradients", graph=True)
+def step_of_a_recurrence_over_a_sequence_of_any_length() -> World:
+    first, second = tf.Variable([[0.1, 0.2], [0.3, 0.4]]), tf.Variable([[0.5, 0.0], [0.0, 0.5]])
+
+    def fn(rows):
+        with tf.GradientTape() as tape:
+            state, seen = tf.zeros([1, 2]), []
+            for row in rows:
+                state = tf.tanh(row[None] @ first + state @ second)
+                seen.append(state)
+            loss = tf.reduce_mean(tf.stack(seen) ** 2)
+        for weight, gradient in zip([first, second], tape.gradient(loss, [first, second])):
+            weight.assign_sub(0.1 * gradient)
+        return loss
+    return fn, each(f32([[1.0, 0.0], [0.0, 1.0]]), f32([[1.0, 1.0]]), f32([[1.0, 0.0]] * 3)), lambda: (first, second)
+
+
+@program("none_gradients")
+def loop_that_may_have_no_turn() -> World:
+    weight = tf.Variable(2.0)
+
+    def fn(x, n):
+        with tf.GradientTape() as tape:
+            y = x
+            for _ in tf.range(n):
+                y = y * weight
+        gradient = tape.gradient(y, weight)
+        if gradient is None:
+            return "no gradient"
+        weight.assign_sub(0.01 * gradient)
+        return gradient
+    return fn, [((f32(1.0), i32(n)), {}) for n in (2, 0, 3)], lambda: weight
+
+
+@program("none_gradients", graph=True)
+def second_gradient_of_a_loop() -> World:
+    def fn(x):
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                y, k = tf.constant(1.0), tf.constant(0)
+                while k < 4:
+                    y = y * x
+                    k += 1
+            gradient = inner.gradient(y, x)
+        return y, gradient, outer.gradient(gradient, x)
+    return fn, each(f32(2.0), f32(3.0))

@@ -309,3 +309,195 @@ def missing_attribute() -> World:
         node.value += 1
         return x * node.missing
     return fn, each(f32(1.0)), lambda: node
+
+
+class _Logged:
+    """Notes which attributes are set and deleted."""
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "log", [])
+        self.value = 1.0
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.log.append(name)
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        self.log.append(f"del {name}")
+        object.__delattr__(self, name)
+
+
+class _Checked:
+    """A descriptor that keeps its value under its own name."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, owner: Any, cls: type) -> Any:
+        return owner.__dict__[self.name]
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        owner.sets += 1
+        owner.__dict__[self.name] = value
+
+    def __delete__(self, owner: Any) -> None:
+        owner.__dict__[self.name] = None
+
+
+class _Measured:
+    value = _Checked()
+
+    def __init__(self) -> None:
+        self.sets = 0
+        self.value = 1.0
+
+
+class _Lazy:
+    """A property that makes its value when it is asked for, and forgets it when it is deleted."""
+
+    def __init__(self) -> None:
+        self.kept, self.made = None, 0
+
+    @property
+    def value(self) -> Any:
+        if self.kept is None:
+            self.made += 1
+            self.kept = f32(3.0)
+        return self.kept
+
+    @value.deleter
+    def value(self) -> None:
+        self.kept = None
+
+
+@dataclasses.dataclass(frozen=True)
+class _Frozen:
+    value: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "double", self.value * 2.0)
+
+
+class _Tracked(tf.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.sets = 0
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "value":
+            self.sets += 1
+        super().__setattr__(name, value)
+
+
+@program("objects_state", graph=True)
+def attribute_hooks_run_once() -> World:
+    logged = _Logged()
+
+    def fn(x):
+        logged.value = logged.value + x
+        if x > 1.0:
+            logged.extra = x
+        elif hasattr(logged, "extra"):
+            del logged.extra
+        return logged.value
+    return fn, each(f32(1.0), f32(2.0), f32(0.5)), lambda: (logged.log, sorted(vars(logged)))
+
+
+@program("objects_state", graph=True)
+def descriptors_that_keep_a_field_of_their_name() -> World:
+    measured = _Measured()
+
+    def fn(x):
+        if x > 0.0:
+            measured.value = measured.value + x
+        return measured.value
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0)), lambda: vars(measured)
+
+
+@program("objects_state")
+def descriptors_that_delete() -> World:
+    measured = _Measured()
+
+    def fn(x):
+        if x > 0.0:
+            del measured.value
+        return measured.value
+    return fn, each(f32(-1.0), f32(1.0), f32(-1.0)), lambda: vars(measured)
+
+
+@program("objects_state", graph=True)
+def property_with_a_deleter() -> World:
+    lazy = _Lazy()
+
+    def fn(x):
+        y = lazy.value * x
+        if x < 0.0:
+            del lazy.value
+        return y
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0), f32(-1.0)), lambda: (lazy.kept, lazy.made)
+
+
+@program("objects_state")
+def frozen_records_set_past_their_hook() -> World:
+    def fn(x):
+        frozen = _Frozen(x)
+        object.__setattr__(frozen, "value", x * 3.0)
+        try:
+            frozen.value = 1
+        except dataclasses.FrozenInstanceError as error:
+            return frozen.value, frozen.double, str(error)
+    return fn, each(f32(1.0), f32(2.0))
+
+
+@program("objects_state", graph=True)
+def hook_above_that_of_a_library() -> World:
+    tracked = _Tracked()
+
+    def fn(x):
+        tracked.value = x * 2.0
+        tracked.items = [x]
+        return tracked.value
+    return fn, each(f32(1.0), f32(2.0)), lambda: (tracked.sets, tracked.value, list(tracked.items), type(tracked.items).__name__)
+
+
+@program("objects_state")
+def attribute_deleted_twice() -> World:
+    node = _Node(value=1.0)
+
+    def fn(x):
+        seen = []
+        for _ in range(2):
+            try:
+                del node.value
+            except AttributeError as error:
+                seen.append(str(error))
+        if x > 0.0:
+            node.value = x
+        return seen
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0)), lambda: vars(node)
+
+
+class _ClassValue:
+    """A descriptor that answers for the class too, and counts."""
+
+    asked = 0
+
+    def __get__(self, owner: Any, cls: type) -> Any:
+        _ClassValue.asked += 1
+        return self.asked * (1.0 if owner is None else 10.0)
+
+
+class _HasClassValue:
+    value = _ClassValue()
+
+
+@program("objects_state", graph=True)
+def descriptors_that_count_their_readers() -> World:
+    _ClassValue.asked = 0
+    owner = _HasClassValue()
+
+    def fn(x):
+        if x > 0.0:
+            x = x * owner.value
+        return x + _HasClassValue.value
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0)), lambda: _ClassValue.asked

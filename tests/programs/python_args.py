@@ -224,3 +224,45 @@ def complex_slice_and_dtype() -> World:
         return tf.cast(xs[part], dtype)
     return fn, [call(f32([1.0, 2.0, 3.0]), slice(1, None), tf.int32),
                 call(f32([1.0, 2.0, 3.0]), slice(None, 2), tf.float64)]
+
+
+@program("python_args", graph=True, repeat=3)
+def powers_with_a_counter() -> World:
+    class Optimizer:
+        def __init__(self):
+            self.steps = 0
+
+        def rate(self, x):
+            self.steps += 1
+            rate = 0.1 * (1.0 - 0.999**self.steps) ** 0.5 / (1.0 - 0.9**self.steps)
+            return rate * x, rate, 2**self.steps, self.steps**2, self.steps**-0.5, self.steps**1.5
+    optimizer = Optimizer()
+    return optimizer.rate, each(f32(1.0), f32(2.0), f32(3.0)), lambda: optimizer.steps
+
+
+@program("python_args")
+def powers_that_are_no_floats() -> World:
+    def fn(x, n, p):
+        return x * 2.0, n**p, (1.0 * n) ** (p + 0.5)
+    return fn, [call(f32(1.0), n, p) for n, p in ((1, 1), (2, 2), (3, 3), (-8, 1), (3, -1), (-2, -3), (5, 2))]
+
+
+@program("python_args")
+def powers_that_are_errors() -> World:
+    def fn(x, n, p):
+        return x * 2.0, float(n) ** p
+    return fn, [call(f32(1.0), n, p) for n, p in ((1, 1), (2, 2), (3, 3), (0, -1), (10, 400), (0, 0), (2, -2))]
+
+
+@program("python_args", repeat=3)
+def powers_in_a_loop_on_a_tensor() -> World:
+    def fn(xs):
+        total, n = 0.0, 0
+        for x in xs:
+            n += 1
+            if x > 0:
+                total += 0.5**n
+            else:
+                total -= (n * 1.0) ** 0.5
+        return total, 3**n
+    return fn, each(f32([1.0, -2.0, 3.0]), f32([-1.0]), tf.zeros([0]))

@@ -253,3 +253,39 @@ def operation_on_the_wrong_kind() -> World:
             y = x
         return y + 1
     return fn, each(f32(1.0), f32(-1.0), f32(2.0))
+
+
+@program("values_of_several_kinds", graph=True)
+def none_or_tensor_in_a_list_for_tensorflow() -> World:
+    def fn(xs):
+        h = None
+        for x in xs:
+            if h is None:
+                h = tf.concat([[x], [x]], 0)
+            else:
+                h = tf.stack([h[0] + x, h[1]])
+                h = tf.concat((h[:1], [x]), 0)
+        return h
+    return fn, each(f32([1.0, 4.0, 2.0]), f32([3.0]))
+
+
+@program("values_of_several_kinds", graph=True)
+def none_or_tensor_joined_by_concat() -> World:
+    def fn(on, x):
+        h = None
+        if on:
+            h = x * 2.0
+        if h is None:
+            return x
+        return tf.concat([x, h], 0)
+    return fn, [call(flag(True), f32([1.0])), call(flag(False), f32([1.0])), call(flag(True), f32([2.0]))]
+
+
+@program("values_of_several_kinds")
+def none_in_a_list_for_tensorflow() -> World:
+    def fn(on, x):
+        h = None
+        if on:
+            h = x * 2.0
+        return tf.concat([x, h], 0)
+    return fn, [call(flag(True), f32([1.0])), call(flag(False), f32([1.0])), call(flag(True), f32([2.0]))]

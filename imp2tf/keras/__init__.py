@@ -1,0 +1,12 @@
+"""Keras models whose ``fit``, ``evaluate`` and ``predict`` give what ``run_eagerly=True`` gives, at the speed of graphs.
+
+    model = imp2tf.keras.wrap(keras.Sequential([Gate(), keras.layers.Dense(1)]))
+    model.compile("sgd", "mse")
+    model.fit(x, y)
+
+Keras 3 does not convert Python control flow. A wrapped model is the same object, with the same layers; only the functions with
+which Keras runs its steps are others.
+"""
+from imp2tf.keras.wrapping import is_wrapped, stats, unwrap, wrap, wrapping
+
+__all__ = ["is_wrapped", "stats", "unwrap", "wrap", "wrapping"]

@@ -1,0 +1,126 @@
+"""Which models are wrapped, and the step functions that Keras makes for them."""
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import keras
+
+from imp2tf.keras import private
+from imp2tf.keras.forward import KEPT, call_model
+from imp2tf.keras.steps import predict_function, step_function
+
+__all__ = ["is_wrapped", "stats", "unwrap", "wrap", "wrapping"]
+
+M = TypeVar("M", keras.Model, type[keras.Model])
+
+_models: dict[int, weakref.ref[Any]] = {}
+_classes: weakref.WeakSet[type] = weakref.WeakSet()
+
+
+class _Thread(threading.local):
+    wrapping = 0
+
+
+_thread = _Thread()
+
+
+def wrap(model: M) -> M:
+    """Let a model train, evaluate and predict as with ``run_eagerly=True``, at the speed of graphs.
+
+    Args:
+      model: a Keras model of any kind, built or not, compiled or not; or a class of models, as a decorator: then
+        every instance is wrapped.
+
+    Returns:
+      The model or class itself. Copies, clones and loaded models are not wrapped, those of a wrapped class are.
+
+    Raises:
+      TypeError: it is no Keras model.
+    """
+    if isinstance(model, type) and issubclass(model, keras.Model):
+        _classes.add(model)
+    elif private.is_trainer(model):
+        key = id(model)
+        _models[key] = weakref.ref(model, lambda _: _models.pop(key, None))
+        private.forget_functions(model)
+    else:
+        raise TypeError(f"model must be a Keras model or a class of such, not {type(model).__name__}")
+    return model
+
+
+def unwrap(model: M) -> M:
+    """Undo `wrap`."""
+    if isinstance(model, type):
+        _classes.discard(model)
+    else:
+        _models.pop(id(model), None)
+        vars(model).pop(KEPT, None)
+        private.forget_functions(model)
+    return model
+
+
+@contextlib.contextmanager
+def wrapping() -> Iterator[None]:
+    """Inside, the models that this thread trains, evaluates and lets predict are wrapped."""
+    _thread.wrapping += 1
+    try:
+        yield
+    finally:
+        _thread.wrapping -= 1
+
+
+def is_wrapped(model: Any) -> bool:
+    """Whether the steps of a model are converted."""
+    return id(model) in _models or _thread.wrapping > 0 or any(cls in _classes for cls in type(model).__mro__)
+
+
+def stats(model: keras.Model) -> dict[str, dict[str, Any]]:
+    """For each kind of step that has run: counts of calls, graph calls, eager calls and traces, and why calls ran as Python."""
+    found = {}
+    for kind in private.STEPS:
+        step = getattr(getattr(model, f"{kind}_function", None), "__imp2tf_step__", None)
+        if step is not None:
+            found[kind] = step.stats()
+    if KEPT in vars(model):
+        found["call"] = vars(model)[KEPT].dispatcher.stats()
+    return found
+
+
+def _making(kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """``make_train_function`` and its like."""
+    name = f"{kind}_function"
+
+    @functools.wraps(original)
+    def make(self: Any, force: bool = False) -> Any:
+        made = getattr(self, name)
+        ours = hasattr(made, "__imp2tf_step__")
+        if not is_wrapped(self) or self.run_eagerly:
+            return original(self, force=force or ours)
+        if ours and not force:
+            return made
+        setattr(self, name, predict_function(self) if kind == "predict" else step_function(self, kind))
+        return None
+
+    return make
+
+
+def _calling(original: Callable[..., Any]) -> Callable[..., Any]:
+    """``model(...)``."""
+
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not is_wrapped(self) or self.run_eagerly:
+            return original(self, *args, **kwargs)
+        return call_model(self, original, args, kwargs)
+
+    return call
+
+
+private.replace_call(_calling)
+for _kind, _original, _replace in private.makers():
+    _replace(_making(_kind, _original))

@@ -1,0 +1,1 @@
+"""Wrapped Keras models against the same models run eagerly."""

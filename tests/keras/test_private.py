@@ -1,0 +1,18 @@
+"""What imp2tf needs of Keras is there."""
+
+import subprocess
+import sys
+
+from imp2tf.keras import private
+
+
+def test_all_private_names_are_there() -> None:
+    assert private.self_test() == []
+
+
+def test_imp2tf_does_not_import_keras() -> None:
+    """TensorFlow itself does, in some versions: nothing is added to that."""
+    code = ("import sys, tensorflow; before = set(sys.modules); import imp2tf\n"
+            "print(sum(name.startswith('keras') for name in set(sys.modules) - before))")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.strip() == "0"

@@ -1,0 +1,162 @@
+"""Objects made in branches and loops that have several names after them: they are one object there, too."""
+from __future__ import annotations
+
+import collections
+
+import tensorflow as tf
+
+from tests.programs import World, call, each, f32, i32, program
+
+
+@program("shared_objects", graph=True, repeat=3)
+def groups_of_a_defaultdict() -> World:
+    groups = collections.defaultdict(list)
+
+    def fn(x):
+        groups["pos" if x > 0 else "neg"].append(x)
+        return len(groups)
+    return fn, each(f32(1.0), f32(-2.0), f32(3.0)), lambda: dict(groups)
+
+
+@program("shared_objects", graph=True)
+def two_names_from_a_branch() -> World:
+    def fn(x):
+        if x > 0:
+            a = b = [x]
+        else:
+            a, b = [x], [x * 2]
+        a.append(x * 3)
+        return a, b, a is b
+    return fn, each(f32(1.0), f32(-1.0))
+
+
+@program("shared_objects", graph=True)
+def two_names_on_both_paths() -> World:
+    def fn(x):
+        if x > 0:
+            a = b = {"x": x}
+        else:
+            b = a = {"x": -x}
+        a["x"] = a["x"] + 1
+        return a, b
+    return fn, each(f32(1.0), f32(-1.0))
+
+
+@program("shared_objects", graph=True)
+def stored_and_kept() -> World:
+    class Store:
+        def __init__(self):
+            self.last = None
+            self.named = {}
+
+        def put(self, name, value):
+            item = {"value": value, "count": 1}
+            self.last = item
+            self.named[name] = item
+            return item
+
+    store = Store()
+
+    def fn(x):
+        if x > 0:
+            item = store.put("a", x)
+            item["count"] += 1
+        else:
+            item = store.put("b", x)
+        item["value"] = item["value"] * 2
+        return item, store.last["count"]
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0)), lambda: (store.last, store.named)
+
+
+@program("shared_objects", graph=True)
+def two_names_made_anew_on_each_turn() -> World:
+    def fn(xs):
+        a = b = [f32(0.0)]
+        for x in xs:
+            a = b = [x + b[0]]
+            a[0] = a[0] * 2
+        b[0] = b[0] + 1
+        return a, b
+    return fn, each(f32([1.0, 2.0]), f32([3.0]), tf.zeros([0]))
+
+
+@program("shared_objects", graph=True)
+def one_list_twice_in_another() -> World:
+    def fn(x):
+        rows = None
+        if x > 0:
+            row = [x]
+            rows = [row, row]
+        if rows is not None:
+            rows[0].append(x)
+        return rows
+    return fn, each(f32(1.0), f32(-1.0))
+
+
+@program("shared_objects", graph=True)
+def object_and_its_part() -> World:
+    class Node:
+        def __init__(self, value):
+            self.value = value
+            self.next = None
+
+    def fn(x):
+        if x > 0:
+            tail = Node(x)
+            head = Node(x * 2)
+            head.next = tail
+        else:
+            tail = head = Node(x)
+        tail.value = tail.value + 5
+        return head.value, tail.value, head.next is tail
+    return fn, each(f32(1.0), f32(-1.0))
+
+
+@program("shared_objects", graph=True)
+def tuples_of_one_list() -> World:
+    def fn(xs):
+        pair = ([], [])
+        for x in xs:
+            same = [x]
+            pair = (same, same) if x > 1 else (same, [x])
+        pair[0].append(f32(9.0))
+        return pair
+    return fn, each(f32([1.0, 2.0]), f32([0.5]), f32([]))
+
+
+@program("shared_objects", repeat=2)
+def put_in_a_list_that_grows() -> World:
+    def fn(xs):
+        rows, last = [], None
+        for x in xs:
+            last = [x]
+            rows.append(last)
+        return rows, last
+    return fn, each(f32([1.0, 2.0]), f32([0.5]))
+
+
+@program("shared_objects", graph=True, grad=True)
+def gradient_through_shared_lists() -> World:
+    def fn(x, n):
+        for i in tf.range(n):
+            a = [x * tf.cast(i, tf.float32)]
+            b = a
+            b[0] = b[0] * x
+        if n > 0:
+            return a[0] + b[0]
+        return x
+    return fn, [call(f32(2.0), i32(3)), call(f32(2.0), i32(0))]
+
+
+@program("shared_objects", graph=True)
+def default_made_by_setdefault() -> World:
+    def fn(x, name):
+        table = {}
+        if x > 0:
+            row = table.setdefault(name, [])
+            row.append(x)
+        else:
+            row = table.setdefault("other", [x])
+        row.append(x * 2)
+        return table, row
+    return fn, [call(f32(1.0), "a"), call(f32(-1.0), "a")]
