@@ -16,8 +16,8 @@ from imp2tf.errors import NeedsValue, TraceFailed, fall_back
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.forcing import RunArray, computed, tensor_of
 from imp2tf.region import stop_if
-from imp2tf.session import active
-from imp2tf.tf_compat import in_replica
+from imp2tf.session import active, suspended
+from imp2tf.tf_compat import in_replica, is_symbolic_tensor
 from imp2tf.values import NUMBER_DTYPES, Deferred, PyNumber, Union, is_runtime, number_kind
 
 __all__ = [
@@ -219,7 +219,21 @@ def binary(op: str, a: Any, b: Any, function: Function | None = None) -> Any:
         return _deferred(binary, op, a, b)
     if op == "%" and isinstance(a, (str, bytes)) and holds_runtime(b):
         return Deferred(operator.mod, (a, b))
+    if (a is None and is_symbolic_tensor(b)) or (b is None and is_symbolic_tensor(a)):
+        _refuse_none(BINARY[op], a, b)
     return run_operation(function or BINARY[op], a, b)
+
+
+def _refuse_none(function: Function, a: Any, b: Any) -> None:
+    """Raise what eager says of an operator between a tensor and None, which is the same for each tensor."""
+    with tf.init_scope(), suspended():
+        try:
+            function(*[None if one is None else tf.zeros([], one.dtype) for one in (a, b)])
+        except (TypeError, ValueError) as error:
+            refused = error
+        else:
+            return
+    raise ProgramRaise(refused)
 
 
 def _with_number(op: str, function: Function, a: Any, b: Any) -> Any:
