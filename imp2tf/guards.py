@@ -207,6 +207,11 @@ def relax(misses: Sequence[Miss], relaxations: Relaxations) -> None:
             relaxations.shapes[key] = tf.TensorShape(dims)
 
 
+def is_superseded(guards: Sequence[Guard], relaxations: Relaxations) -> bool:
+    """Whether a graph takes a number for constant that has varied since and is an input of newer graphs."""
+    return any(guard.check == "literal" and type(guard.expected) in (int, float) and relaxations.number(guard.source) for guard in guards)
+
+
 def _differ_in_shape(found: Any, expected: tf.TensorSpec) -> bool:
     """Whether a tensor differs from what was expected in the sizes of its dimensions only."""
     return isinstance(found, tf.Tensor) and found.dtype == expected.dtype and found.shape.rank == expected.shape.rank
