@@ -20,7 +20,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import conversion, dispatch, plot, report, steps
+from benchmarks import conversion, dispatch, keras_fit, plot, report, steps
 from benchmarks.contenders import CONVERTED
 from benchmarks.protocol import Result, Settings
 
@@ -36,6 +36,7 @@ class Suite:
 SUITES = {
     "conversion": Suite(conversion.CASES, conversion.run),
     "dispatch": Suite(dispatch.CASES, dispatch.run),
+    "keras": Suite(keras_fit.CASES, keras_fit.run),
     "step": Suite(steps.CASES, steps.run),
 }
 

@@ -18,14 +18,16 @@ from typing import Any
 import gast
 import tensorflow as tf
 
-from imp2tf import containers
+from imp2tf import container_items, containers
 from imp2tf.analysis.scopes import scopes
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.heap import contents
+from imp2tf.iterables import each
 from imp2tf.iteration import GeneratorValue
 from imp2tf.namespace import operator, rt
 from imp2tf.quote import GIVEN, RUNTIME, located, name, quote, quote_expr
 from imp2tf.rewrite import Converter
+from imp2tf.tables import key_form
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import SKIP, Deferred, Growable, Union, is_runtime
 
@@ -121,8 +123,12 @@ def append(held: list[Any], value: Any) -> None:
 def dict_of(held: list[Any]) -> Any:
     """The dict of a dict comprehension; with keys that only the run knows, one that is made after it."""
     found = contents(held)
-    if isinstance(found, (Growable, Union)):
+    if isinstance(found, Union):
         fall_back(NeedsValue, "a dict comprehension of run-time length")
+    if isinstance(found, Growable) or (any(is_runtime(key) for key, _ in found) and all(key_form(key) for key, _ in found)):
+        made = containers.new({})
+        each(held, lambda pair: container_items.set_item(made, pair[0], pair[1]))
+        return made
     if any(is_runtime(key) for key, _ in found):
         return Deferred(_dict_of, [part for pair in found for part in pair])
     return containers.new(dict(found))
@@ -136,6 +142,8 @@ def _dict_of(*parts: Any) -> dict[Any, Any]:
 def set_of(held: list[Any]) -> Any:
     """The set of a set comprehension."""
     found = contents(held)
-    if isinstance(found, (Growable, Union)):
+    if isinstance(found, Union):
         fall_back(NeedsValue, "a set comprehension of run-time length")
+    if isinstance(found, Growable):
+        return rt.set_of_all(held)
     return rt.new_set(found)

@@ -70,7 +70,7 @@ def formatted(value: Any, conversion: int, spec: Any) -> Any:
         return call(type(value).__format__, value, spec)
     elif spec == "" and is_user_function(getattr(type(value), "__str__", None)):
         return call(type(value).__str__, value)
-    value = materialized(value)
+    value = materialized(_of_the_run(value))
     refuse_state(value)
     if holds_runtime(value) or isinstance(spec, Deferred):
         return Deferred(format, (value, spec))
@@ -87,11 +87,22 @@ def text_of(function: Callable[..., str], value: Any, *args: Any) -> Any:
             return call(method, value)
         if method is not None and name in vars(type(value)):
             break  # the class has a text of its own, made by generated code
-    value = materialized(value)
+    value = materialized(_of_the_run(value))
     refuse_state(value)
     if holds_runtime(value):
         return Deferred(function, (value, *args))
     return run_operation(function, value, *args)
+
+
+def _of_the_run(value: Any) -> Any:
+    """An exception with arguments that only the run knows is made by the run."""
+    if isinstance(value, BaseException) and holds_runtime(value.args):
+        return Deferred(_exception, (type(value), *map(materialized, value.args)))
+    return value
+
+
+def _exception(cls: type[BaseException], *args: Any) -> BaseException:
+    return cls.__new__(cls, *args)
 
 
 def refuse_state(value: Any) -> None:

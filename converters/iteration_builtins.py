@@ -14,10 +14,11 @@ from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import as_number, run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.containers import append, listed, new, new_list, static, tuple_of
+from imp2tf.dict_views import DictView
 from imp2tf.errors import ForeignCall, NeedsValue, UnsupportedSyntax, fall_back
 from imp2tf.generators import PushedEnumerate, PushedMap, as_pushed
 from imp2tf.growable import picked, stacked_column
-from imp2tf.heap import contents, is_container, is_user_function
+from imp2tf.heap import contents, is_container, is_user_function, set_contents
 from imp2tf.iterables import cursor, each, is_lazy, known_items
 from imp2tf.iteration import (
     Cursor,
@@ -30,12 +31,13 @@ from imp2tf.iteration import (
     drained,
     reversed_cursor,
 )
+from imp2tf.opaque import call_library
 from imp2tf.operations import truth_of
 from imp2tf.picking import permuted
 from imp2tf.region import leave_to_python_if, select, stop_if
 from imp2tf.specs import Dense, Number
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import SKIP, Deferred, Growable, PyNumber, Union, is_runtime, number_kind
+from imp2tf.values import SKIP, Deferred, Growable, PyNumber, StandIn, Table, Union, is_runtime, number_kind
 
 
 @replace_call(range)
@@ -123,6 +125,8 @@ def list_(value: Any = ()) -> Any:
         return Deferred(list, (value,))
     if isinstance(value, list) or listed(value) is not None or isinstance(contents_of(value), Growable):
         return new_list(contents(listed(value) or value))
+    if isinstance(value, dict) and isinstance(contents(value), (Table, Union)):
+        return DictView(value, "keys").listed()
     items = drained(value) if not is_lazy(value) and as_pushed(value) is None else None
     if items is not None:
         return new_list(items)
@@ -156,6 +160,10 @@ def set_(value: Any = ()) -> Any:
 @replace_call(dict)
 def dict_(*args: Any, **kwargs: Any) -> Any:
     """``dict(...)``."""
+    if args and isinstance(args[0], dict) and isinstance(contents(args[0]), Table) and not kwargs:
+        made: Any = new({})
+        set_contents(made, contents(args[0]))
+        return made
     if args and isinstance(args[0], dict):
         items = static(args[0], "dict()")
     else:
@@ -246,7 +254,9 @@ def next_(iterator: Any, *default: Any) -> Any:
         if default:
             fall_back(ForeignCall, "next() with a default on an object with __next__")
         return call(method, iterator)
-    return fall_back(ForeignCall, f"next() on a {type(iterator).__name__}")
+    if isinstance(iterator, StandIn):
+        return iterator.refuse()
+    return call_library(next, (iterator, *default), {})
 
 
 def _next_static(iterator: StaticIterator, default: tuple[Any, ...]) -> Any:

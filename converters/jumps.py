@@ -16,11 +16,12 @@ import tensorflow as tf
 from imp2tf.exits import BREAK, CONTINUE, NONE, RAISE, RETURN, run_rest
 from imp2tf.namespace import operator
 from imp2tf.quote import quote
+from imp2tf.records import split_records
 from imp2tf.region import cond, select
 from imp2tf.rewrite import Converter
 from imp2tf.states import State
 from imp2tf.targets import constant
-from imp2tf.try_state import raise_record, split_records
+from imp2tf.try_state import raise_record
 from imp2tf.values import PyNumber
 
 

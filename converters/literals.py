@@ -11,13 +11,15 @@ from typing import Any
 
 import gast
 
-from imp2tf import container_methods, containers
+from imp2tf import container_items, container_methods, containers
 from imp2tf.alternatives import raise_error
 from imp2tf.calls import call
 from imp2tf.errors import NeedsValue, fall_back
+from imp2tf.iterables import each
 from imp2tf.namespace import operator
 from imp2tf.quote import quote_expr
 from imp2tf.rewrite import Converter
+from imp2tf.tables import key_form
 from imp2tf.values import Deferred, Union, is_runtime
 
 
@@ -47,6 +49,10 @@ class Displays(Converter, lowers=(gast.List, gast.Tuple, gast.Set, gast.Dict)):
         return self.rw.visit(node)
 
     def _dict(self, node: gast.Dict) -> gast.expr:
+        if any(key is not None and not isinstance(key, gast.Constant) for key in node.keys) and None not in node.keys:
+            pairs = [gast.Tuple([self.rw.visit(key), self.rw.visit(value)], gast.Load())
+                     for key, value in zip(node.keys, node.values, strict=True)]
+            return quote_expr("rt.new_dict_of(pairs)", node, pairs=gast.List(pairs, gast.Load()))
         keys = [self.rw.visit(key) if key is not None else None for key in node.keys]
         values = [
             self.rw.visit(value) if key is not None else quote_expr("rt.mapping(value)", node, value=self.rw.visit(value))
@@ -103,6 +109,17 @@ def new_dict(value: dict[Any, Any]) -> dict[Any, Any]:
 
 
 @operator
+def new_dict_of(pairs: list[tuple[Any, Any]]) -> Any:
+    """A dict display whose keys are no literals."""
+    if not any(is_runtime(name) for name, _ in pairs):
+        return containers.new({key(name): value for name, value in pairs})
+    made: Any = containers.new({})
+    for name, value in pairs:
+        container_items.set_item(made, name if key_form(name) else key(name), value)
+    return made
+
+
+@operator
 def key(value: Any) -> Any:
     """A key of a dict or an element of a set: it must be known while tracing."""
     if is_runtime(value) or isinstance(value, (Union, Deferred)):
@@ -118,10 +135,20 @@ def key(value: Any) -> Any:
 def new_set(values: list[Any]) -> Any:
     """A set that the program has just made; of run-time values, one that is made after the run."""
     if any(is_runtime(value) for value in values):
+        if all(key_form(value) for value in values):
+            return set_of_all(values)
         if all(is_runtime(value) and not hasattr(value, "shape") for value in values if not isinstance(value, (int, float, str))):
             return Deferred(_set_of, values)
         fall_back(NeedsValue, "a set of tensors")
     return containers.new({key(value) for value in values})
+
+
+@operator
+def set_of_all(values: Any) -> Any:
+    """A set of values that only the run knows, or whose number it knows."""
+    made = containers.new(set())
+    each(values, lambda value: container_methods.container_method(container_methods.ContainerMethod(made, "add"), (value,), {}))
+    return made
 
 
 def _set_of(*values: Any) -> set[Any]:

@@ -15,16 +15,18 @@ import gast
 
 from imp2tf.alternatives import over
 from imp2tf.calls import call
-from imp2tf.exceptions import ProgramRaise
+from imp2tf.exceptions import ProgramRaise, in_context
 from imp2tf.exits import RAISE
 from imp2tf.namespace import operator
 from imp2tf.operations import truth_of
 from imp2tf.quote import quote, quote_expr
+from imp2tf.records import frames_of, on_its_way, renewed
 from imp2tf.region import cond
 from imp2tf.rewrite import Converter
+from imp2tf.session import current
 from imp2tf.states import NO_STATE
 from imp2tf.targets import constant
-from imp2tf.try_state import exception_instance, frames_of, on_its_way
+from imp2tf.try_state import exception_instance, raise_record
 from imp2tf.values import Union
 
 
@@ -57,10 +59,14 @@ class Asserts(Converter, lowers=(gast.Assert,)):
 @operator
 def raise_(error: Any) -> None:
     """Raise an exception of the program."""
+    if _is_caught(error):
+        raise_record(current().caught[-1])
     if isinstance(error, Union):
         over(error, raise_)
         return
     instance = exception_instance(error)
+    if current().is_born(instance):
+        in_context(instance)
     raised_again = ProgramRaise(instance, fresh=False)
     raised_again.frames = list(frames_of(instance).lines)
     raise raised_again
@@ -69,9 +75,18 @@ def raise_(error: Any) -> None:
 @operator
 def raised(error: Any) -> Any:
     """An exception that is now on its way to a handler."""
+    if _is_caught(error):
+        return renewed(current().caught[-1])
     if isinstance(error, Union):
         return over(error, raised)
-    return on_its_way(exception_instance(error))
+    instance = exception_instance(error)
+    return on_its_way(in_context(instance) if current().is_born(instance) else instance)
+
+
+def _is_caught(error: Any) -> bool:
+    """Whether it is what the innermost running handler handles; raised again, it keeps the lines that raised it first."""
+    caught = current().caught
+    return bool(caught) and caught[-1].error is error
 
 
 @operator

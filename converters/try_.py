@@ -4,13 +4,12 @@
     except ValueError: h
     finally: f                -->   rt.finally_(_body_4, _finally_5, state)
 
-An exception raised in the body is an exit (`imp2tf.exits`) whose value is the exception; handlers are tried in turn by
-class. One that a callee or an operation raises under a condition on a tensor makes the call run as Python.
+An exception raised in the body, there or in what it calls, is an exit (`imp2tf.exits`) whose value is the exception; handlers
+are tried in turn by class. What finds none is raised again after the statement.
 """
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gast
@@ -22,12 +21,13 @@ from imp2tf.exceptions import ProgramRaise
 from imp2tf.exits import NONE, RAISE, exit_code, none_under_way
 from imp2tf.namespace import operator, rt
 from imp2tf.quote import GIVEN, quote, quote_expr
-from imp2tf.region import cond, select
+from imp2tf.records import OnItsWay, narrowed, on_its_way, split_records
+from imp2tf.region import cond, handled, select
 from imp2tf.rewrite import Block, Converter
 from imp2tf.session import current
 from imp2tf.states import State
 from imp2tf.targets import assign
-from imp2tf.try_state import OnItsWay, on_its_way, raise_record, split_records
+from imp2tf.try_state import leave_raising, set_exit
 from imp2tf.values import DEAD, PyNumber, Union
 
 Handler = tuple[Callable[[], Any], Callable[[Any], None]]
@@ -91,31 +91,9 @@ class Tries(Converter, lowers=(gast.Try,)):
 rt.any_exception = BaseException  # what a bare ``except:`` catches
 
 
-def set_exit(state: State, code: Any, result: Any) -> None:
-    """Replace the exit under way."""
-    state.set((code, result, *state.get()[2:]))
-
-
-@contextlib.contextmanager
-def under_try() -> Iterator[None]:
-    """While this lasts, an exception under a condition on a tensor cannot end the run: a handler may want it."""
-    session = current()
-    session.trying += 1
-    try:
-        yield
-    finally:
-        session.trying -= 1
-
-
 def run_body(body: Callable[[], None], state: State) -> None:
-    """Run a try body; what it raises for certain becomes an exit."""
-    try:
-        with under_try():
-            body()
-    except ProgramRaise as raised:
-        if raised.retry is not None:
-            fall_back(RaisesUnderTry, "an operation under try refuses its arguments", raised)
-        set_exit(state, RAISE, on_its_way(raised.error))
+    """Run a try body; what it raises becomes an exit."""
+    handled(body, state, lambda record: set_exit(state, RAISE, record))
 
 
 @operator
@@ -128,11 +106,14 @@ def try_(body: Callable[[], None], handlers: Sequence[Handler], orelse: Callable
             _handle(handlers, state)
         elif code == NONE:
             orelse()
-        return
-    cond(tf.equal(code.tensor, RAISE), lambda: _handle(handlers, state), lambda: _else(orelse, state), state)
+    else:
+        cond(tf.equal(code.tensor, RAISE), lambda: _handle(handlers, state), lambda: _else(orelse, state), state)
+    leave_raising(state)
 
 
 def _else(orelse: Callable[[], None], state: State) -> None:
+    code, result = state.get()[:2]
+    set_exit(state, code, split_records(result)[1])
     clean = none_under_way(exit_code(state))
     if isinstance(clean, bool):
         if clean:
@@ -143,38 +124,45 @@ def _else(orelse: Callable[[], None], state: State) -> None:
 
 def _handle(handlers: Sequence[Handler], state: State) -> None:
     """Give the exception on its way to the first handler whose class matches; without one it goes on."""
-    if not handlers:
-        if not isinstance(exit_code(state), PyNumber):
-            raise_record(state.get()[1])
-        return
     record, _ = split_records(state.get()[1])
-    if record is None:
+    if not handlers or record is None:
         return
     (kind, handler), others = handlers[0], handlers[1:]
-    matches = _matches(record, kind())
+    matching, passing, matches = _sorted_out(record, kind())
     if isinstance(matches, bool):
-        _run_handler(handler, record, state) if matches else _handle(others, state)
-    else:
-        cond(matches, lambda: _run_handler(handler, record, state), lambda: _handle(others, state), state)
+        _run_handler(handler, matching, state) if matches else _handle(others, state)
+        return
+
+    def pass_on() -> None:
+        set_exit(state, RAISE, passing)
+        _handle(others, state)
+
+    cond(matches, lambda: _run_handler(handler, matching, state), pass_on, state)
 
 
-def _matches(record: Any, kind: Any) -> Any:
-    """Whether an exception on its way is of a class or one of several: a bool or a scalar bool tensor."""
+def _sorted_out(record: Any, kind: Any) -> tuple[Any, Any, Any]:
+    """The exceptions on their way that are of a class or one of several, those that are not, and whether it is one of the first."""
     if not isinstance(kind, (type, tuple)):
         raise_error(TypeError("catching classes that do not inherit from BaseException is not allowed"))
-    if isinstance(record, OnItsWay):
-        error = record.error
-        if isinstance(error, Union):
-            return _any_of(error.tag, [isinstance(one, kind) for one in error.alternatives])
-        return isinstance(error, kind)
-    hits = [isinstance(one, OnItsWay) and isinstance(one.error, kind) for one in record.alternatives]
-    return _any_of(record.tag, hits)
-
-
-def _any_of(tag: tf.Tensor, hits: list[bool]) -> Any:
+    if isinstance(record, OnItsWay) and not isinstance(record.error, Union):
+        return record, record, isinstance(record.error, kind)
+    several = record if isinstance(record, Union) else record.error
+    hits = [_is_of(one, kind) for one in several.alternatives]
     if all(hits) or not any(hits):
-        return hits[0]
-    return tf.gather(tf.constant(hits), tag)
+        return record, record, hits[0]
+    sides = []
+    for side in (True, False):
+        kept = narrowed(several, [one for one, hit in zip(several.alternatives, hits, strict=True) if hit is side])
+        sides.append(kept if isinstance(record, Union) else on_its_way(kept, record.frames))
+    return sides[0], sides[1], tf.gather(tf.constant(hits), several.tag)
+
+
+def _is_of(one: Any, kind: Any) -> bool:
+    error = one.error if isinstance(one, OnItsWay) else one
+    if not isinstance(error, Union):
+        return isinstance(error, kind)
+    hits = [isinstance(other, kind) for other in error.alternatives]
+    return hits[0] if all(hits) or not any(hits) else fall_back(RaisesUnderTry, "a handler sees one of several exceptions")
 
 
 def _run_handler(handler: Callable[[Any], None], record: Any, state: State) -> None:
@@ -208,8 +196,7 @@ def finally_(body: Callable[[], None], final: Callable[[], None], state: State) 
     new_code, new_result = state.get()[:2]
     clean = none_under_way(new_code)
     if isinstance(clean, bool):
-        if clean and not isinstance(code, PyNumber) and code == RAISE:
-            raise_record(result)
         set_exit(state, code if clean else new_code, result if clean else new_result)
-        return
-    set_exit(state, *select(clean, lambda: (code, result), lambda: (new_code, new_result)))
+    else:
+        set_exit(state, *select(clean, lambda: (code, result), lambda: (new_code, new_result)))
+    leave_raising(state)

@@ -2,11 +2,13 @@
 
     with m as v: body   -->   rt.with_(m, _target_1, _with_2, state)
 
-A manager that Python alone can run (a lock, a redirected stream) makes the call run as Python.
+A lock is held by the whole call, from before its guards are checked: what the trace reads under it is then as the lock protects
+it. A manager that Python alone can run (a redirected stream) makes the call run as Python.
 """
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -16,21 +18,22 @@ import tensorflow as tf
 from imp2tf.alternatives import over
 from imp2tf.calls import call
 from imp2tf.errors import ForeignCall, RaisesUnderTry, fall_back
-from imp2tf.exceptions import ProgramRaise
 from imp2tf.exits import NONE, RAISE, exit_code
 from imp2tf.heap import is_user_function
 from imp2tf.namespace import operator
 from imp2tf.operations import truth_of
 from imp2tf.purity import is_tensorflow
 from imp2tf.quote import GIVEN, quote, quote_expr
-from imp2tf.region import cond, scope
+from imp2tf.records import split_records
+from imp2tf.region import cond, contained, handled, scope
 from imp2tf.rewrite import Converter
 from imp2tf.session import current
 from imp2tf.states import State
 from imp2tf.targets import assign, constant, target_names
-from imp2tf.try_state import on_its_way, raise_record, split_records
+from imp2tf.try_state import leave_raising, set_exit
 from imp2tf.values import DEAD, PyNumber, Union
 
+LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Semaphore)
 Block = Callable[[], None]
 
 
@@ -65,34 +68,55 @@ def with_(manager: Any, target: Callable[[Any], None] | None, body: Block, state
         _user_manager(manager, target, body, state)
     elif is_tensorflow(type(manager)) or isinstance(manager, (contextlib.nullcontext, contextlib._GeneratorContextManager)):
         _library_manager(manager, target, body, state)
+    elif isinstance(manager, LOCKS):
+        _lock(manager, target, body)
     else:
         fall_back(ForeignCall, f"with {type(manager).__module__}.{type(manager).__qualname__}")
 
 
 def _library_manager(manager: Any, target: Callable[[Any], None] | None, body: Block, state: State) -> None:
-    del state
     if isinstance(manager, contextlib._GeneratorContextManager) and is_user_function(manager.func):
         fall_back(ForeignCall, f"with {manager.func.__qualname__}()")
     with manager as entered, scope():
+
+        def run() -> None:
+            if target is not None:
+                target(entered)
+            body()
+
+        afterwards = contained(run, state)
+    afterwards()
+
+
+def _lock(manager: Any, target: Callable[[Any], None] | None, body: Block) -> None:
+    """``with lock:``, for one lock, or locks inside one another, that every call takes."""
+    session, outside = current(), current().outside
+    source = session.sources.get(id(manager))
+    if session.embedded or session.regions or session.trying or source is None:
+        fall_back(ForeignCall, f"with {type(manager).__module__}.{type(manager).__qualname__}")
+    if source not in outside.locks:
+        if outside.locks_held != len(outside.locks):
+            fall_back(ForeignCall, "several locks are held one after the other")
+        outside.locks.append(source)
+    outside.locks_held += 1
+    try:
         if target is not None:
-            target(entered)
+            target(True)
         body()
+    finally:
+        outside.locks_held -= 1
 
 
 def _user_manager(manager: Any, target: Callable[[Any], None] | None, body: Block, state: State) -> None:
-    cls, session = type(manager), current()
+    cls = type(manager)
     entered = None if isinstance(manager, contextlib.suppress) else call(cls.__enter__, manager)
-    session.trying += 1
-    try:
+
+    def run() -> None:
         if target is not None:
             target(entered)
         body()
-    except ProgramRaise as raised:
-        if raised.retry is not None:
-            fall_back(RaisesUnderTry, "an operation under with refuses its arguments", raised)
-        state.set((RAISE, on_its_way(raised.error), *state.get()[2:]))
-    finally:
-        session.trying -= 1
+
+    handled(run, state, lambda record: set_exit(state, RAISE, record))
     code = exit_code(state)
     if isinstance(code, PyNumber):
         cond(tf.equal(code.tensor, RAISE), lambda: _leave_raising(manager, state), lambda: _leave(manager), state)
@@ -100,6 +124,7 @@ def _user_manager(manager: Any, target: Callable[[Any], None] | None, body: Bloc
         _leave_raising(manager, state)
     else:
         _leave(manager)
+    leave_raising(state)
 
 
 def _leave(manager: Any) -> None:
@@ -131,7 +156,5 @@ def _leave_raising(manager: Any, state: State) -> None:
     if isinstance(swallowed, bool):
         if swallowed:
             swallow()
-        elif not isinstance(exit_code(state), PyNumber):
-            raise_record(record)
     else:
         cond(swallowed, swallow, lambda: None, state)

@@ -8,14 +8,15 @@ import tensorflow as tf
 
 from imp2tf.errors import LostValue, NeedsValue, fall_back
 from imp2tf.exceptions import ProgramRaise
+from imp2tf.forcing import forced
 from imp2tf.growable import growable_length
 from imp2tf.heap import contents, is_container
 from imp2tf.region import select, stop_if
 from imp2tf.session import active
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import LOST, UNBOUND, Deferred, Growable, PyNumber, StandIn, Union
+from imp2tf.values import LOST, UNBOUND, Deferred, Growable, PyNumber, StandIn, Table, Union
 
-__all__ = ["bound", "over", "raise_error", "stripped", "truth", "truth_number"]
+__all__ = ["bound", "number_of", "over", "raise_error", "stripped", "truth", "truth_number"]
 
 
 def over(union: Union, operation: Callable[[Any], Any]) -> Any:
@@ -85,12 +86,18 @@ def truth(value: Any) -> Any:
     if is_symbolic_tensor(value):
         return _tensor_truth(value)
     if isinstance(value, Deferred):
-        fall_back(NeedsValue, f"the truth of {value!r} is needed")
+        return truth(number_of(bool, value))
     if active() is not None and is_container(value):
         return _container_truth(contents(value))
     if isinstance(value, StandIn):
         value.refuse()
     return _python_truth(value)
+
+
+def number_of(function: Callable[..., Any], *values: Any) -> PyNumber:
+    """A Python number of values that are known after the run, which Python computes when the run gets here."""
+    found = forced(Deferred(function, values))
+    return found if isinstance(found, PyNumber) else fall_back(NeedsValue, f"{function.__name__}() of {values[0]!r} is needed")
 
 
 def _tensor_truth(value: tf.Tensor) -> tf.Tensor:
@@ -106,6 +113,8 @@ def _tensor_truth(value: tf.Tensor) -> tf.Tensor:
 def _container_truth(found: Any) -> Any:
     if isinstance(found, Growable):
         return tf.greater(growable_length(found), 0)
+    if isinstance(found, Table):
+        return tf.greater(tf.size(found.keys), 0)
     if isinstance(found, Union):
         return truth(over(found, lambda one: truth_number(_container_truth(one))))
     return bool(found)

@@ -14,9 +14,10 @@ import tensorflow as tf
 from imp2tf.alternatives import over, raise_error
 from imp2tf.errors import NeedsValue, TraceFailed, fall_back
 from imp2tf.exceptions import ProgramRaise
+from imp2tf.forcing import RunArray, computed, tensor_of
 from imp2tf.region import stop_if
 from imp2tf.session import active
-from imp2tf.tf_compat import in_replica, is_symbolic_tensor
+from imp2tf.tf_compat import in_replica
 from imp2tf.values import NUMBER_DTYPES, Deferred, PyNumber, Union, is_runtime, number_kind
 
 __all__ = [
@@ -54,11 +55,13 @@ def run_operation(function: Function, *args: Any, **kwargs: Any) -> Any:
     What it raises on tensors of the graph may be worded otherwise than eager's error, or not be an error in eager at
     all: inside a branch the call is left to the run, elsewhere the whole call runs as Python.
     """
+    session = active()
+    if session is None:
+        return function(*args, **kwargs)
+    session.courses.append(None)  # what it calls cannot go on in a branch
     try:
         return function(*args, **kwargs)
     except Exception as error:
-        if active() is None:
-            raise
         if isinstance(error, NOT_IN_GRAPH) or (isinstance(error, RuntimeError) and in_replica()):  # replicas cannot meet in a branch
             fall_back(TraceFailed, f"{type(error).__name__} while tracing: {error}", error)
         if any(holds_runtime(value) for value in (*args, *kwargs.values())):
@@ -66,6 +69,8 @@ def run_operation(function: Function, *args: Any, **kwargs: Any) -> Any:
                 fall_back(TraceFailed, f"{type(error).__name__} while tracing: {error}", error)
             raise ProgramRaise(error, retry=(function, args, kwargs)) from error
         raise ProgramRaise(error) from error
+    finally:
+        session.courses.pop()
 
 
 def holds_runtime(value: Any, level: int = 0) -> bool:
@@ -211,7 +216,7 @@ def binary(op: str, a: Any, b: Any, function: Function | None = None) -> Any:
     if isinstance(a, PyNumber) or isinstance(b, PyNumber):
         return _with_number(op, BINARY[op], a, b)
     if isinstance(a, Deferred) or isinstance(b, Deferred):
-        return _deferred(BINARY[op], a, b)
+        return _deferred(binary, op, a, b)
     if op == "%" and isinstance(a, (str, bytes)) and holds_runtime(b):
         return Deferred(operator.mod, (a, b))
     return run_operation(function or BINARY[op], a, b)
@@ -222,6 +227,8 @@ def _with_number(op: str, function: Function, a: Any, b: Any) -> Any:
         return _numbers(op, a, b)
     if isinstance(a, (str, bytes)) and op == "%":
         return Deferred(operator.mod, (a, b))
+    if isinstance(a, Deferred) or isinstance(b, Deferred):
+        return computed(function, (a, b))
     for this, other in ((a, b), (b, a)):
         if isinstance(this, PyNumber) and isinstance(other, (tf.Tensor, tf.Variable, tf.RaggedTensor)):
             dtype = other.dtype
@@ -233,11 +240,14 @@ def _with_number(op: str, function: Function, a: Any, b: Any) -> Any:
     return fall_back(NeedsValue, f"{op} of {kinds[0]} and {kinds[1]} needs a run-time number's value")
 
 
-def _deferred(function: Function, a: Any, b: Any) -> Deferred:
-    for value in (a, b):
-        if is_symbolic_tensor(value):
-            fall_back(NeedsValue, f"{function.__name__} of a tensor and a Python value that is known after the run")
-    return Deferred(function, (a, b))
+def _deferred(again: Callable[[str, Any, Any], Any], op: str, a: Any, b: Any) -> Any:
+    for this, other in ((a, b), (b, a)):
+        if isinstance(this, Deferred) and isinstance(other, (tf.Tensor, tf.Variable)):
+            found = tensor_of(this)
+            if isinstance(found, tf.Tensor):
+                found = run_operation(RunArray(found).converted, other.dtype)
+            return again(op, found, b) if this is a else again(op, a, found)
+    return computed({**BINARY, **COMPARE}[op], (a, b))
 
 
 def unary(op: str, a: Any) -> Any:
@@ -253,7 +263,7 @@ def unary(op: str, a: Any) -> Any:
         number = as_number(a, kind)
         return PyNumber(kind, -number if op == "-" else number)
     if isinstance(a, Deferred):
-        return Deferred(UNARY[op], (a,))
+        return computed(UNARY[op], (a,))
     return run_operation(UNARY[op], a)
 
 
@@ -266,7 +276,7 @@ def compare(op: str, a: Any, b: Any) -> Any:
     if isinstance(a, PyNumber) or isinstance(b, PyNumber):
         return _compare_number(op, a, b)
     if isinstance(a, Deferred) or isinstance(b, Deferred):
-        fall_back(NeedsValue, f"{op} needs a Python value that is known after the run")
+        return _deferred(compare, op, a, b)
     return run_operation(COMPARE[op], a, b)
 
 
@@ -277,7 +287,7 @@ def _compare_number(op: str, a: Any, b: Any) -> Any:
         x, y = as_number(a, kind), as_number(b, kind)
         function = {"==": tf.equal, "!=": tf.not_equal}.get(op, COMPARE[op])
         return PyNumber("bool", function(x, y))
-    if any(isinstance(value, (tf.Tensor, tf.Variable, np.ndarray, np.generic)) for value in (a, b)):
+    if any(isinstance(value, (tf.Tensor, tf.Variable, np.ndarray, np.generic, Deferred)) for value in (a, b)):
         return _with_number(op, COMPARE[op], a, b)
     if op in ("==", "!="):
         return op == "!="

@@ -10,14 +10,17 @@ import tensorflow as tf
 from imp2tf.alternatives import over, raise_error, truth
 from imp2tf.arithmetic import compare, run_operation
 from imp2tf.containers import by_alternative, grow, holding, new, new_list, tuple_of
+from imp2tf.elements import element_of
 from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import NeedsValue, fall_back
-from imp2tf.growable_items import checked_position, deleted, item_of, set_at, spliced
+from imp2tf.growable_items import checked_index, checked_position, deleted, item_of, set_at, spliced
 from imp2tf.heap import contents, from_end, is_container, is_unread, set_contents
 from imp2tf.picking import item_at
 from imp2tf.region import select
 from imp2tf.session import NOT_STORED, current
-from imp2tf.values import Growable, PyNumber, Union, is_runtime
+from imp2tf.table_items import as_table_under, delete_entry, entry, put_entry
+from imp2tf.tables import key_form, key_kind
+from imp2tf.values import Growable, Table, Union, is_runtime
 
 __all__ = ["delete_item", "dict_item_at", "get_item", "set_item", "with_item", "without"]
 
@@ -36,7 +39,7 @@ def get_item(container: Any, key: Any, kind: str | None = None) -> Any:
     if isinstance(key, slice):
         return _slice(container, found, key)
     if isinstance(found, Growable):
-        return item_of(found, key, kind or _kind(container))
+        return element_of(container, found, checked_index(found, key, f"{kind or _kind(container)} index out of range"))
     if is_runtime(key):
         return _item_at(list(found), key, f"{_kind(container)} index out of range")
     return run_operation(lambda: found[key])
@@ -71,8 +74,11 @@ def _dict_item(container: Any, key: Any) -> Any:
     found = contents(container)
     if isinstance(found, Union):
         return by_alternative(container, found, lambda: _dict_item(container, key))
+    if isinstance(found, Table):
+        return entry(container, found, key)
     if is_runtime(key):
-        return dict_item_at(found, key)
+        grows = getattr(container, "default_factory", None) is not None or isinstance(container, collections.Counter)
+        return entry(container, as_table_under(container, found, key), key) if grows else dict_item_at(found, key)
     if run_operation(lambda: key in found):
         return found[key]
     if isinstance(container, collections.Counter):
@@ -89,15 +95,18 @@ def _dict_item(container: Any, key: Any) -> Any:
 
 def dict_item_at(found: dict[Any, Any], key: Any) -> Any:
     """The value under a run-time key: each entry is asked for in turn."""
-    if not isinstance(key, PyNumber):
+    form = key_form(key)
+    if form is None:
         fall_back(NeedsValue, "a dict is asked for a key that only the run knows")
-    numbers = [(name, value) for name, value in found.items() if isinstance(name, (int, float))]
+    is_text = form[0] in ("str", "bytes")
+    same = [one for one in found.items() if (key_kind(one[0]) == form[0] if is_text else isinstance(one[0], (int, float)))]
 
     def at(index: int) -> Any:
-        if index == len(numbers):
+        if index == len(same):
             return raise_error(KeyError(key))
-        name, value = numbers[index]
-        return select(truth(compare("==", key, name)), lambda: value, lambda: at(index + 1))
+        name, value = same[index]
+        equal = tf.equal(form[1], name) if is_text else truth(compare("==", key, name))
+        return select(equal, lambda: value, lambda: at(index + 1))
 
     return at(0)
 
@@ -107,7 +116,7 @@ def set_item(container: Any, key: Any, value: Any) -> None:
     found = contents(container)
     if isinstance(found, Union):
         by_alternative(container, found, lambda: set_item(container, key, value))
-    elif isinstance(found, dict):
+    elif isinstance(container, dict):
         _dict_set(container, found, key, value)
     elif isinstance(key, slice):
         _set_slice(container, found, key, value)
@@ -148,8 +157,9 @@ def _put(items: list[Any], key: Any, value: Any) -> None:
 
 
 def _dict_set(container: Any, found: dict[Any, Any], key: Any, value: Any) -> None:
-    if is_runtime(key):
-        fall_back(NeedsValue, "a dict is written under a key that only the run knows")
+    if isinstance(found, Table) or is_runtime(key):
+        put_entry(container, as_table_under(container, found, key), key, value)
+        return
     items = dict(found)
     run_operation(hash, key)
     items[key] = value
@@ -193,8 +203,9 @@ def delete_item(container: Any, key: Any) -> None:
     if isinstance(found, Union):
         by_alternative(container, found, lambda: delete_item(container, key))
         return
-    if isinstance(found, dict) and is_runtime(key):
-        fall_back(NeedsValue, "an entry of a dict is deleted under a key that only the run knows")
+    if isinstance(container, dict) and (isinstance(found, Table) or is_runtime(key)):
+        delete_entry(container, as_table_under(container, found, key), key)
+        return
     if isinstance(found, list) and isinstance(key, slice) and _is_at_run_time(key):
         found = grow(found)
     if isinstance(found, Growable):

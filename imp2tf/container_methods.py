@@ -9,10 +9,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.alternatives import raise_error, truth
+from imp2tf.alternatives import over, raise_error, truth
 from imp2tf.arithmetic import run_operation
 from imp2tf.container_items import dict_item_at, with_item, without
-from imp2tf.containers import any_equal, append, by_alternative, concatenated, grow, grown, holding, new, new_list, static
+from imp2tf.containers import append, by_alternative, concatenated, grow, grown, has_element, holding, new, new_list, static
 from imp2tf.dict_views import DictView
 from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import NeedsValue, fall_back
@@ -24,7 +24,9 @@ from imp2tf.region import select, stop_if
 from imp2tf.searches import count_of, is_equal, place_of
 from imp2tf.session import current
 from imp2tf.specs import Dense
-from imp2tf.values import Deferred, Growable, PyNumber, Union, is_runtime
+from imp2tf.table_items import as_table_under, is_table_key, table_method
+from imp2tf.tables import key_of
+from imp2tf.values import Deferred, Growable, PyNumber, Table, Union, is_runtime
 
 __all__ = ["ContainerMethod", "container_method"]
 
@@ -44,11 +46,15 @@ def container_method(method: ContainerMethod, args: tuple[Any, ...], kwargs: dic
         return append(owner, args[0])
     if isinstance(owner, dict) and name in DICT_VIEWS and not args and not kwargs:
         return current().born(DictView(owner, name))
+    if isinstance(owner, (dict, set)) and args and isinstance(args[0], Union):
+        return over(args[0], lambda one: container_method(method, (one, *args[1:]), kwargs))
     found = contents(owner)
     if isinstance(found, Union):
         return by_alternative(owner, found, lambda: container_method(method, args, kwargs))
     if isinstance(found, Growable):
         return _growable_method(owner, found, name, args, kwargs)
+    if isinstance(found, Table):
+        return table_method(owner, found, name, args, kwargs)
     if isinstance(found, dict):
         return _dict_method(owner, found, name, args, kwargs)
     if isinstance(found, set):
@@ -100,6 +106,8 @@ def _extend_left(owner: Any, found: Growable, values: Any) -> None:
 def _pop(owner: Any, found: Growable, *index: Any) -> Any:
     rest, value = taken(found, index, _kind(owner))
     set_contents(owner, rest)
+    current().taken.add(id(value))
+    current().kept.append(value)
     return value
 
 
@@ -268,6 +276,12 @@ DICT_VIEWS = frozenset({"items", "keys", "values"})
 
 
 def _dict_method(owner: Any, found: dict[Any, Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if args and is_table_key(args[0]) and name in ("setdefault", "pop"):
+        return table_method(owner, found, name, args, kwargs)
+    if name == "update" and args and is_container(args[0]) and isinstance(contents(args[0]), Table):
+        kind = contents(args[0]).kind
+        set_contents(owner, as_table_under(owner, found, key_of(kind, contents(args[0]).keys[0])))
+        return container_method(ContainerMethod(owner, name), args, kwargs)
     if args and is_runtime(args[0]):
         return _dict_get_at(found, name, args)
     if type(owner) not in PLAIN_DICTS and name != "get":
@@ -298,13 +312,15 @@ def _dict_get_at(found: dict[Any, Any], name: str, args: tuple[Any, ...]) -> Any
     if name != "get":
         fall_back(NeedsValue, f"dict.{name} with a key that only the run knows")
     default = args[1] if len(args) > 1 else None
-    present = any_equal([key for key in found if isinstance(key, (int, float))], args[0])
+    present = has_element(found, args[0])
     if isinstance(present, bool):
         return dict_item_at(found, args[0]) if present else default
     return select(truth(present), lambda: dict_item_at(found, args[0]), lambda: default)
 
 
 def _set_method(owner: set[Any], found: set[Any], name: str, args: tuple[Any, ...]) -> Any:
+    if len(args) == 1 and is_table_key(args[0]) and name in ("add", "discard", "remove"):
+        return table_method(owner, found, name, args, {})
     if any(is_runtime(arg) for arg in args):
         fall_back(NeedsValue, f"set.{name} with a value that only the run knows")
     items = set(found)

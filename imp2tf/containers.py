@@ -17,17 +17,19 @@ from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import fall_back
 from imp2tf.growable import empty_growable, growable_length, joined, pushed, widened
 from imp2tf.heap import contents, is_container, is_unread, length, set_contents
-from imp2tf.join import describe, join, join_all
+from imp2tf.join import by_elements, describe, join, join_all
 from imp2tf.places import Contents, Tail
 from imp2tf.region import select
 from imp2tf.searches import is_equal, place_of
 from imp2tf.session import NOT_STORED, current
-from imp2tf.snapshots import freeze, has_sealed, seal
-from imp2tf.specs import Spec, holds_objects
-from imp2tf.values import Deferred, Growable, PyNumber, Union, is_runtime
+from imp2tf.snapshots import freeze, has_sealed, objects_in, seal
+from imp2tf.specs import Spec, constants_in, holds_objects
+from imp2tf.tables import key_form, key_kind, keys_tensor
+from imp2tf.values import Deferred, Growable, PyNumber, Table, Union, is_runtime
 
 __all__ = [
-    "any_equal", "append", "by_alternative", "concatenated", "container_length", "copied", "covering", "grow", "grown", "has_element",
+    "any_equal", "append", "by_alternative", "concatenated", "container_length", "copied", "covering", "detached", "grow", "grown",
+    "has_element",
     "holding", "listed",
     "new", "new_list", "note_shared", "static", "tuple_of",
 ]
@@ -42,6 +44,8 @@ def note_shared(elements: Any, level: int = 1) -> None:
     """Elements of a list of run-time length stand in another list too from now on (1), or in the same once more (2)."""
     if isinstance(elements, Growable) and holds_objects(elements.element):
         session = current()
+        if session.changed_elements:
+            fall_back(ContentsError, "elements of a list of run-time length that were changed are put in another list")
         session.shared_elements = max(session.shared_elements, level)
 
 
@@ -77,7 +81,7 @@ def holding(like: Any, elements: Any) -> Any:
 def static(container: Any, action: str) -> Any:
     """The elements of a container, which must be known while tracing."""
     found = contents(container)
-    if isinstance(found, (Growable, Union)):
+    if isinstance(found, (Growable, Table, Union)):
         fall_back(ContentsError, f"{action} needs a {type(container).__name__}'s contents, which only the run knows")
     return found
 
@@ -100,6 +104,8 @@ def container_length(container: Any) -> Any:
     found = contents(container)
     if isinstance(found, Union):
         return over(found, len)
+    if isinstance(found, Table):
+        return PyNumber("int", tf.size(found.keys, out_type=tf.int64))
     return PyNumber("int", tf.cast(growable_length(found), tf.int64)) if isinstance(found, Growable) else len(found)
 
 
@@ -119,9 +125,20 @@ def has_element(container: Any, value: Any) -> Any:
         return over(found, lambda one: has_element(one, value))
     if isinstance(found, Growable):
         return PyNumber("bool", place_of(found, value) < growable_length(found))
-    if isinstance(found, (dict, set)) and not is_runtime(value):
+    if isinstance(found, (dict, set)) and is_runtime(value):
+        return _has_run_time_key(found, value)
+    if isinstance(found, (dict, set)):
         return run_operation(lambda: value in found)
     return any_equal(list(found), value)
+
+
+def _has_run_time_key(found: Any, value: Any) -> Any:
+    """Whether a dict or set of known keys holds one that only the run knows."""
+    form = key_form(value)
+    if form is None or form[0] not in ("str", "bytes"):
+        return any_equal(list(found), value)
+    same = [key for key in found if key_kind(key) == form[0]]
+    return PyNumber("bool", tf.reduce_any(tf.equal(keys_tensor(form[0], same), form[1]))) if same else False
 
 
 def any_equal(items: list[Any], value: Any) -> Any:
@@ -147,7 +164,8 @@ def append(owner: list[Any], value: Any) -> None:
     if isinstance(found, Union):
         by_alternative(owner, found, lambda: append(owner, value))
         return
-    session.write(place, grown(found, value) if isinstance(found, Growable) else [*found, value])
+    whole = grown(found, value) if isinstance(found, Growable) else [*found, value]
+    session.put_contents(owner, whole) if isinstance(place, Contents) else session.write(place, whole)
 
 
 def grown(found: Growable, value: Any) -> Growable:
@@ -163,6 +181,18 @@ def covering(found: Growable, other: Spec) -> Growable:
     return found if element == found.element else widened(found, element)
 
 
+def detached(found: Any, depth: int) -> Any:
+    """The elements of a list or dict of run-time length, none of which refers to an object born at log depth `depth` or deeper."""
+    if isinstance(found, Table):
+        return found if found.values is None else Table(found.kind, found.keys, detached(found.values, depth))
+    element = by_elements(found.element, depth)
+    if element.layout() == found.element.layout():
+        return found
+    for value in constants_in(found.element):
+        seal(freeze(value, depth))
+    return widened(found, element)
+
+
 def concatenated(first: Growable, second: Growable) -> Growable:
     """The elements of one list, then those of another."""
     note_shared(second, level=2)
@@ -172,9 +202,11 @@ def concatenated(first: Growable, second: Growable) -> Growable:
 def copied(value: Any) -> Any:
     """A value frozen by its elements, to be put in a list of run-time length; its objects may not be changed any more."""
     session = current()
-    frozen = freeze(value, session.depth)
-    if has_sealed(frozen):
+    frozen = freeze(value, 1)
+    if has_sealed(frozen) or any(session.birth_depth(one.value) < session.loop_depth for one in objects_in(frozen)):
         session.shared_elements = 2
+        if session.changed_elements:
+            fall_back(ContentsError, "an object is put in a list of run-time length again, whose elements were changed")
     seal(frozen)
     return frozen
 

@@ -7,7 +7,8 @@ from typing import Any
 from imp2tf.alternatives import over
 from imp2tf.containers import new, static
 from imp2tf.heap import contents
-from imp2tf.values import StandIn, Union
+from imp2tf.table_items import listed_view
+from imp2tf.values import StandIn, Table, Union
 
 __all__ = ["DictView"]
 
@@ -23,7 +24,8 @@ class DictView(StandIn):
 
     def __iter__(self) -> Iterator[Any]:
         found = self.found()
-        return iter(static(self.listed(), f"dict.{self.name}") if isinstance(found, Union) else self.of(found))
+        several = isinstance(found, (Table, Union))
+        return iter(static(self.listed(), f"dict.{self.name}") if several else self.of(found))
 
     def found(self) -> Any:
         """The contents of the dict, or a union: of dicts, or of what the one dict may hold."""
@@ -34,6 +36,8 @@ class DictView(StandIn):
 
         def items(view: DictView) -> Any:
             found = view.found()
+            if isinstance(found, Table):
+                return listed_view(view.owner, view.name)
             return over(found, lambda one: new(list(self.of(one)))) if isinstance(found, Union) else new(list(self.of(found)))
 
         return self.over(items)

@@ -18,16 +18,22 @@ from imp2tf.input_signature import InputSignature
 from imp2tf.logs import is_logged, log
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
+from imp2tf.profile import Recording, Replay, watching
+from imp2tf.results import Profile
 from imp2tf.session import Relaxations, in_host_call
 from imp2tf.stance import stance
-from imp2tf.trace import AlwaysRaises, Graph, OperationFailed, nodes_of, refused_by_xla, trace_call
+from imp2tf.substitution import substitutions
+from imp2tf.tf_compat import tape_may_record
+from imp2tf.trace import AlwaysRaises, CannotGoOn, Graph, OperationFailed, kinds_of, nodes_of, refused_by_xla, trace_call
 from imp2tf.verify import unverifiable, verified
 
 __all__ = ["Dispatcher", "FallbackRecord"]
 
 
 MAX_ALWAYS_RAISED = 16
+PATIENCE_WITH_PROFILES = 3  # runs in Python that were to show what a call returns, and did not
 NESTED = "Python that a running graph calls calls it: TensorFlow may wait for ever for a graph inside a graph"
+TAPED = "a tape records, and would not see where a tensor comes from that Python returns to the graph"
 LEAST_BUDGET, BUDGET_FACTOR = 1.0, 8.0  # seconds, times the first trace: library code may unroll for unknown shapes
 
 
@@ -71,14 +77,23 @@ class Dispatcher:
     def reset(self) -> None:
         """Forget all graphs and everything learned."""
         self.graphs: list[Graph] = []
-        self.relaxations = Relaxations(declared=self.signature.declared if self.signature else {})
+        self.substitutions = substitutions()
+        self.profile = Profile()
+        self.relaxations = Relaxations(declared=self.signature.declared if self.signature else {}, profile=self.profile)
         self.counts: collections.Counter[str] = collections.Counter()
         self.fallbacks: dict[tuple[str, Location | None], FallbackRecord] = {}
         self.settled: FallbackRecord | None = None
         self.last_failure: FallbackRecord | None = None
         self.failures_in_a_row = 0
         self.misses: list[str] = []
+        self.seen: list[Any] | None = None  # the kinds of arguments of the last call that was profiled
         self.jit_compile = self.options.jit_compile
+
+    def _forget_graphs(self) -> None:
+        """Functions have got substitutes since: what was traced, or given up, may be traced otherwise now."""
+        with self.lock:
+            self.substitutions = substitutions()
+            self.graphs, self.settled, self.failures_in_a_row = [], None, 0
 
     def _count(self, what: str, by: int = 1) -> int:
         with self.counting:
@@ -88,13 +103,18 @@ class Dispatcher:
     # -------------------------------------------------------------------------------------- calls
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function."""
+        if self.substitutions != substitutions():
+            self._forget_graphs()
         profiled = self._count("calls") <= self.profile_runs and stance() != "verify"
         values = self._bound(args, kwargs)
         if values is not None and self.signature is not None:
             values = self.signature.conform(values)
             args, kwargs = self.parameters.unbind(values)
-        if values is None or profiled or stance() == "force_eager":
+        if values is None or stance() == "force_eager":
             return self._plain(args, kwargs)
+        if profiled:
+            self.seen = kinds_of(self.relaxations, self.parameters, values)
+            return self._profiled(args, kwargs)
         if in_host_call():
             return self._python(args, kwargs, self.note(ForeignCall(NESTED)))
         if self.settled is not None:
@@ -103,14 +123,16 @@ class Dispatcher:
         failure: ConversionError | None = None
         if graph is None:
             graph, failure = self._new_graph(values)
+        if graph is not None and graph.outside.gives_tensors and tape_may_record():
+            return self._python(args, kwargs, self.note(ForeignCall(TAPED)))
         if graph is not None:
             return (self._verified if stance() == "verify" else self._run)(graph, values, args, kwargs)
         assert failure is not None
-        if isinstance(failure, CertainlyRaises):
+        if isinstance(failure.__cause__, AlwaysRaises):
             return self._certain(failure, args, kwargs)
         return self._fall_back(failure, args, kwargs)
 
-    def _certain(self, failure: CertainlyRaises, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _certain(self, failure: ConversionError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Plain Python raises the program's own error; if it does not, it was none, and that is the reason."""
         result = self._plain(args, kwargs)
         if self.options.fullgraph:
@@ -146,18 +168,26 @@ class Dispatcher:
         """Run a graph; what it cannot do after all is done by Python, outside of the handler of the error that said so."""
         failure: ConversionError | None = None
         failed: tf.errors.OpError | None = None
+        stuck: CannotGoOn | None = None
+        held = False
         try:
-            result = graph(values)
+            with graph.locked(values) as held:
+                result = graph(values) if held else None
         except Fallback as fallback:
             failure = fallback.error
         except OperationFailed as operation:
             failed = operation.error
+        except CannotGoOn as stopped:
+            stuck = stopped
         except BaseException:
             self._count("graph_calls")
             raise
         else:
-            self._count("graph_calls")
-            return result
+            if held:
+                self._count("graph_calls")
+                return result
+        if stuck is not None:
+            return self._go_on(graph, stuck, args, kwargs)
         if failed is not None and graph.xla:
             failure = XlaRefused(f"XLA does not run the graph: {_first_line(failed)}")
         elif failed is not None and graph.has_effects:
@@ -168,6 +198,23 @@ class Dispatcher:
         if failure is not None:
             return self._fall_back(failure, args, kwargs)
         return self._plain(args, kwargs)  # an operation failed and nothing was done yet: let eager say it
+
+    def _go_on(self, graph: Graph, stuck: CannotGoOn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Python goes on where a run had to stop: it is given what the calls of Python returned that the run has made."""
+        if not stuck.raised:
+            with self.lock:
+                self.graphs = [one for one in self.graphs if one is not graph]
+        record = self.note(stuck.error)
+        if not graph.is_repeatable or not all(site in self.profile.seen for site, _ in stuck.history):
+            self._count("graph_calls")
+            stuck.give_up()
+        with self.counting:
+            record.count += 1
+        self._count("eager_calls")
+        replay = Replay(stuck.history)
+        with watching(replay):
+            result = replay.entered(self.function)(*args, **kwargs)
+        return result if replay.is_over else stuck.give_up()
 
     def _verified(self, graph: Graph, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Plain Python, with the graph beside it."""
@@ -206,15 +253,17 @@ class Dispatcher:
                 return None, fallback.error
 
     def _trace(self, values: Sequence[Any]) -> Graph:
-        seeded = self.relaxations.seeded
-        try:
-            graph = self._traced(values)
-        except Fallback:
-            if self.relaxations.active():
+        graph = None
+        while graph is None:
+            learned, self.profile.wanted = self.relaxations.learned(), False
+            try:
+                graph = self._traced(values)
+            except Fallback:
+                if self.relaxations.learned() != learned:
+                    continue
+                if not self.relaxations.active():
+                    raise
                 self._give_up_relaxing()
-            elif self.relaxations.seeded == seeded:
-                raise
-            graph = self._traced(values)
         self._drop_superseded()
         self._count("traces")
         self._log_graph(graph)
@@ -264,7 +313,9 @@ class Dispatcher:
 
     def _give_up_relaxing(self) -> None:
         """What was relaxed steers Python: keep it constant from now on."""
-        self.relaxations.constant |= self.relaxations.numbers | {source for source, _ in self.relaxations.shapes}
+        relaxed = {source for source, _ in self.relaxations.shapes} | set(self.relaxations.arrays)
+        self.relaxations.constant |= self.relaxations.numbers | relaxed
+        self.relaxations.arrays.clear()
         self.relaxations.shapes.clear()
 
     def _learn(self, values: Sequence[Any]) -> None:
@@ -287,16 +338,37 @@ class Dispatcher:
     def _fall_back(self, error: ConversionError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.options.fullgraph:
             raise error
-        return self._python(args, kwargs, self._noted(error))
+        record = self._noted(error)
+        return self._recorded(args, kwargs, record) if self.profile.wanted else self._python(args, kwargs, record)
 
     def _noted(self, error: ConversionError) -> FallbackRecord:
         """The record of a reason; after it came often enough in a row there are no more attempts."""
         record = self.note(error)
         self.failures_in_a_row = self.failures_in_a_row + 1 if self.last_failure is record else 1
         self.last_failure = record
-        if self.failures_in_a_row >= error.patience:
+        if self.failures_in_a_row >= error.patience and not self.profile.wanted:
             self.settled = record
         return record
+
+    def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], record: FallbackRecord) -> Any:
+        """Plain Python, which shows what the calls return that the last trace did not know."""
+        self.profile.wanted = False
+        known = dict(self.profile.kinds)
+        with self.counting:
+            record.count += 1
+        try:
+            return self._profiled(args, kwargs)
+        finally:
+            if self.profile.kinds != known:
+                self.failures_in_a_row = 0
+            elif self.failures_in_a_row >= PATIENCE_WITH_PROFILES:
+                self.settled = record
+
+    def _profiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self._count("eager_calls")
+        recording = Recording(self.profile)
+        with watching(recording):
+            return recording.entered(self.function)(*args, **kwargs)
 
     def note(self, error: ConversionError) -> FallbackRecord:
         """The record of a reason; a new one is told."""
@@ -310,17 +382,14 @@ class Dispatcher:
         return record
 
 
-class CertainlyRaises(TraceFailed):
-    """Tracing met an error that looks like the program's own, but plain Python does not raise it."""
-
-
-def _certainly(raises: AlwaysRaises) -> CertainlyRaises:
+def _certainly(raises: AlwaysRaises) -> TraceFailed:
+    """Why there is no graph if the error that tracing met is not the program's own after all."""
     raised = raises.__cause__
     error = raised.error if isinstance(raised, ProgramRaise) else raises
-    failure = CertainlyRaises(
+    failure = TraceFailed(
         f"tracing met {type(error).__name__}, which plain Python does not raise: {error}",
         location=innermost(raised.frames) if isinstance(raised, ProgramRaise) else None)
-    failure.__cause__ = error
+    failure.__cause__ = raises
     return failure
 
 

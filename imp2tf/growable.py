@@ -31,6 +31,8 @@ __all__ = [
 class GrowableList(Spec):
     """A list or deque whose length is known only at run time; `like` is one of its class."""
 
+    grows = True
+
     def __init__(self, element: Spec, like: Any = (), shifted: bool = False) -> None:
         self.element = element
         self.maxlen = like.maxlen if isinstance(like, collections.deque) else None
@@ -250,15 +252,29 @@ def replaced(grown: Growable, index: tf.Tensor, tensors: Sequence[tf.Tensor]) ->
     The gradient of an element that is replaced in place has the shape of the new one; where the run finds that
     they differ, the list is made anew.
     """
+    if _holds_lists_with_gradients(grown.element):
+        return _rebuilt(grown, index, tensors)
     if all(shape.is_fully_defined() for _, shape in grown.element.components()):
         return _put(grown, index, tensors)
     old = _tensors_at(grown, index)
     checks = [_same_shape(a, b) for a, b in zip(old, tensors, strict=True) if a.dtype != tf.variant]
-    places = element_ids(grown)
-    handles = tf.cond(
-        tf.reduce_all(tf.stack(checks)), lambda: compact(_put(grown, index, tensors)).handles,
-        lambda: picked(pushed(grown, tensors), tf.where(tf.equal(places, index), tf.size(places), places)).handles)
+    handles = tf.cond(tf.reduce_all(tf.stack(checks)), lambda: compact(_put(grown, index, tensors)).handles,
+                      lambda: _rebuilt(grown, index, tensors).handles)
     return Growable(handles, grown.element)
+
+
+def _holds_lists_with_gradients(element: Spec, inside: bool = False) -> bool:
+    """Whether an element is, or holds, a list of run-time length of numbers that have gradients."""
+    if inside and any(dtype.is_floating or dtype.is_complex for dtype, _ in element.components()):
+        return True
+    if isinstance(element, GrowableList):
+        return _holds_lists_with_gradients(element.element, inside=True)
+    return any(_holds_lists_with_gradients(part, inside or element.grows) for part in getattr(element, "parts", ()))
+
+
+def _rebuilt(grown: Growable, index: tf.Tensor, tensors: Sequence[tf.Tensor]) -> Growable:
+    places = element_ids(grown)
+    return picked(pushed(grown, tensors), tf.where(tf.equal(places, index), tf.size(places), places))
 
 
 def _same_shape(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:

@@ -22,8 +22,9 @@ from imp2tf.places import Attribute
 from imp2tf.region import stop_if
 from imp2tf.session import current
 from imp2tf.states import Box
+from imp2tf.table_items import shown_entry
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import SKIP, Deferred, GeneratorCall, Growable, PyNumber, StandIn, Union, is_runtime
+from imp2tf.values import SKIP, Deferred, GeneratorCall, Growable, PyNumber, StandIn, Table, Union, is_runtime
 
 __all__ = [
     "Cursor", "EnumerateCursor", "GeneratorValue", "IteratorCursor", "MapCursor", "RunRange", "StaticCursor", "StaticIterator",
@@ -122,14 +123,36 @@ class ContainerCursor(StaticCursor):
 
     def has_next(self) -> Truth:
         found = contents(self.container)
-        if not isinstance(found, (Growable, Union)) and len(found) != len(self.items):
-            kinds = {dict: "dictionary changed size during iteration", set: "Set changed size during iteration"}
-            raise_error(
-                RuntimeError(
-                    next((text for cls, text in kinds.items() if isinstance(self.container, cls)), "deque mutated during iteration")
-                )
-            )
+        if isinstance(found, Table):
+            stop_if(tf.not_equal(tf.size(found.keys), len(self.items)), _changed_size(self.container))
+        elif not isinstance(found, (Growable, Union)) and len(found) != len(self.items):
+            raise_error(_changed_size(self.container))
         return super().has_next()
+
+
+class ViewCursor(ContainerCursor):
+    """Over a view of a dict of known keys: values are those of the moment when their turn comes."""
+
+    def __init__(self, owner: Any, name: str) -> None:
+        super().__init__(owner, contents(owner))
+        self.name = name
+
+    def next(self) -> Any:
+        return self._shown(super().next())
+
+    def known_items(self) -> list[Any]:
+        return [self._shown(key) for key in super().known_items() or ()]
+
+    def _shown(self, key: Any) -> Any:
+        if self.name == "keys":
+            return key
+        value = get_item(self.container, key)
+        return value if self.name == "values" else (key, value)
+
+
+def _changed_size(container: Any) -> RuntimeError:
+    kinds = {dict: "dictionary changed size during iteration", set: "Set changed size during iteration"}
+    return RuntimeError(next((text for cls, text in kinds.items() if isinstance(container, cls)), "deque mutated during iteration"))
 
 
 class _Indexed(Cursor):
@@ -189,8 +212,29 @@ class DequeCursor(ListCursor):
 
     def has_next(self) -> Truth:
         changed = truth(compare("!=", self.count, container_length(self.container)))
-        stop_if(tf.convert_to_tensor(changed), RuntimeError("deque mutated during iteration"))
+        stop_if(tf.convert_to_tensor(changed), _changed_size(self.container))
         return super().has_next()
+
+
+class TableCursor(_Indexed):
+    """Over a dict under run-time keys, or a view of it; the dict must keep its size meanwhile."""
+
+    def __init__(self, owner: Any, name: str) -> None:
+        super().__init__()
+        self.owner = owner
+        self.name = name
+        self.count = container_length(owner)
+
+    def length(self) -> Any:
+        return self.count
+
+    def has_next(self) -> Truth:
+        changed = truth(compare("!=", self.count, container_length(self.owner)))
+        stop_if(tf.convert_to_tensor(changed), _changed_size(self.owner))
+        return super().has_next()
+
+    def item(self, index: Any) -> Any:
+        return shown_entry(self.owner, index, self.name)
 
 
 class ReversedCursor(_Indexed):
@@ -416,7 +460,9 @@ def cursor_of(value: Any) -> Cursor:
     if is_container(value):
         return _container_cursor(value)
     if isinstance(value, DictView):
-        return cursor_of(value.listed()) if isinstance(value.found(), Union) else ContainerCursor(value.owner, value)
+        if isinstance(value.found(), Table):
+            return TableCursor(value.owner, value.name)
+        return cursor_of(value.listed()) if isinstance(value.found(), Union) else ViewCursor(value.owner, value.name)
     if isinstance(value, Union):
         items = _drained_union(value)
         return StaticCursor(items) if items is not None else _no_cursor(value)
@@ -439,6 +485,10 @@ def _container_cursor(value: Any) -> Cursor:
     found = contents(value)
     if isinstance(found, Growable):
         return DequeCursor(value)
+    if isinstance(found, Table) and isinstance(value, dict):
+        return TableCursor(value, "keys")
+    if isinstance(found, Table):
+        return fall_back(NeedsValue, "iteration over a set whose elements only the run knows")
     if isinstance(found, Union):
         return fall_back(NeedsValue, f"iteration over a {type(value).__name__} of run-time contents")
     return ContainerCursor(value, found)

@@ -13,8 +13,9 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.growable import GrowableList
+from imp2tf.heap import is_container
 from imp2tf.session import current
-from imp2tf.snapshots import Alias, Snapshot, freeze, is_record
+from imp2tf.snapshots import Alias, Snapshot, fields_of, freeze, is_record
 from imp2tf.specs import (
     BOTTOM,
     Composite,
@@ -31,10 +32,11 @@ from imp2tf.specs import (
     Spec,
     same_constant,
 )
+from imp2tf.tables import TableSpec, as_table
 from imp2tf.tf_compat import dtype_of_list
-from imp2tf.values import DEAD, Deferred, Growable, PyNumber, Union, number_kind
+from imp2tf.values import DEAD, Deferred, Growable, PyNumber, Table, Union, number_kind
 
-__all__ = ["describe", "is_bottom", "join", "join_all", "settled", "without_stale"]
+__all__ = ["by_elements", "describe", "is_bottom", "join", "join_all", "settled", "without_stale"]
 
 
 def is_bottom(spec: Spec) -> bool:
@@ -72,7 +74,7 @@ def describe(value: Any) -> Spec:
 def family_of(value: Any) -> Hashable:
     """The family of a frozen value; an object that is older than the region counts as the record it would be."""
     if current().is_born(value) and is_record(value):
-        fields = {name: freeze(field) for name, field in value.__dict__.items()}
+        fields = {name: freeze(field) for name, field in fields_of(value).items()}
         value = Snapshot(value, fields, inner=True)
     return describe(value).family()
 
@@ -95,6 +97,8 @@ def _describe_object(snapshot: Snapshot) -> Spec:
         return GrowableList(elements.element, value, elements.shifted)
     if isinstance(elements, Union):
         return _one_of([_describe_snapshot(Snapshot(value, one, inner=True)) for one in elements.alternatives])
+    if isinstance(elements, Table):
+        return TableSpec(elements.kind, elements.values.element if elements.values else None, value)
     if isinstance(elements, list):
         return Items(value, [settled(Constant(item)) for item in elements])
     if isinstance(elements, set):
@@ -135,6 +139,20 @@ def without_stale(spec: Spec) -> Spec:
     return spec if parts is None else _with_parts(spec, [without_stale(part) for part in parts])
 
 
+def by_elements(spec: Spec, depth: int) -> Spec:
+    """A spec of elements in which objects born at log depth `depth` or deeper are described, not referred to."""
+    if isinstance(spec, Constant):
+        value = spec.value.value if isinstance(spec.value, Snapshot) else spec.value
+        inner = current().birth_depth(value) >= depth and (is_container(value) or is_record(value))
+        return describe(freeze(value, depth)) if inner else spec
+    if isinstance(spec, OneOf):
+        return _one_of([by_elements(part, depth) for part in spec.parts])
+    if isinstance(spec, GrowableList):
+        return spec.with_element(by_elements(spec.element, depth))
+    parts = getattr(spec, "parts", None)
+    return spec if not parts else _with_parts(spec, [by_elements(part, depth) for part in parts])
+
+
 def _with_parts(spec: Any, parts: list[Spec], sealed: bool = False) -> Spec:
     made = _made_of(spec, parts)
     made.sealed = spec.sealed or sealed
@@ -146,6 +164,8 @@ def _made_of(spec: Any, parts: list[Spec]) -> Spec:
         return Items(spec.like, parts)
     if isinstance(spec, Mapping):
         return Mapping(spec.like, spec.keys, parts)
+    if isinstance(spec, TableSpec):
+        return TableSpec(spec.kind, parts[0] if parts else None, spec.like)
     if isinstance(spec, Record):
         return Record(spec.cls, spec.names, parts[spec.args:], parts[: spec.args])
     return DeferredSpec(spec.function, spec.names, parts)
@@ -188,12 +208,29 @@ def _as_record(spec: Spec, other: Spec) -> Spec:
     if not isinstance(spec, Constant) or not current().is_born(spec.value) or not is_record(spec.value):
         return spec
     if isinstance(other, Record) or (isinstance(other, Constant) and isinstance(other.value, Snapshot)):
-        fields = {name: freeze(field) for name, field in spec.value.__dict__.items()}
+        fields = {name: freeze(field) for name, field in fields_of(spec.value).items()}
         return describe(Snapshot(spec.value, fields, inner=True))
     return spec
 
 
+def _as_tables(a: Spec, b: Spec) -> tuple[Spec, Spec]:
+    """Dicts and sets of known keys as tables, where they meet one."""
+    tables = [one for spec in (a, b) for one in _alternatives(spec) if isinstance(one, TableSpec)]
+    return (_tabled(a, tables[0]), _tabled(b, tables[0])) if tables else (a, b)
+
+
+def _tabled(spec: Spec, table: TableSpec) -> Spec:
+    if isinstance(spec, OneOf):
+        return _one_of([_tabled(part, table) for part in spec.parts])
+    found = as_table(spec, table)
+    if found is None:
+        return spec
+    empty, values = found
+    return _with_parts(empty, [join_all([_general(value) for value in values])] if table.parts else [], spec.sealed)
+
+
 def _join_described(a: Spec, b: Spec) -> Spec:
+    a, b = _as_tables(a, b)
     if isinstance(a, Dense) and isinstance(b, Dense) and a.dtype == b.dtype:
         return Dense(a.dtype, relaxed_shape(a.shape, b.shape), a.listed or b.listed)
     if isinstance(a, Number) and isinstance(b, Number) and a.kind == b.kind:
@@ -227,6 +264,13 @@ def _join_parts(a: Any, b: Any) -> Spec | None:
     return _with_parts(a, [join(x, y) for x, y in zip(a.parts, b.parts, strict=True)], b.sealed)
 
 
+def _note_repeated(spec: Items | GrowableList) -> None:
+    """An object that stands in a list twice is taken for two when the list becomes one of run-time length."""
+    held = [part.key() for part in getattr(spec, "parts", ()) if _is_outer_reference(part)]
+    if len(set(held)) < len(held):
+        current().shared_elements = 2
+
+
 def _is_tuple(spec: Items | GrowableList) -> bool:
     return isinstance(spec, Items) and isinstance(spec.like, tuple)
 
@@ -235,6 +279,8 @@ def _join_lists(a: Items | GrowableList, b: Items | GrowableList) -> Spec:
     if isinstance(a, Items) and isinstance(b, Items) and len(a.parts) == len(b.parts):
         return _with_parts(a, [join(x, y) for x, y in zip(a.parts, b.parts, strict=True)], b.sealed)
     elements = [part for side in (a, b) for part in (side.parts if isinstance(side, Items) else [side.element])]
+    for side in (a, b):
+        _note_repeated(side)
     grown = a if isinstance(a, GrowableList) else b if isinstance(b, GrowableList) else GrowableList(BOTTOM, a.like)
     shifted = isinstance(b, GrowableList) and b.shifted
     made = grown.with_element(join_all([_general(element) for element in elements]), shifted)

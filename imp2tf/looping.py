@@ -19,12 +19,23 @@ from imp2tf.join import describe, join, without_stale
 from imp2tf.junctions import junctions_of, note_junction, results_vary
 from imp2tf.places import Place
 from imp2tf.random_ops import draw_eagerly, readable
-from imp2tf.region import arrive, check, emit_raise, frozen_place, last_call, note_cells, scope
+from imp2tf.region import (
+    Course,
+    arrive,
+    check,
+    emit_raise,
+    frozen_place,
+    last_call,
+    leaving_in,
+    note_cells,
+    raise_pending,
+    scope,
+)
 from imp2tf.session import Log, Session, current
 from imp2tf.sharing import with_aliases
 from imp2tf.snapshots import freeze
 from imp2tf.specs import SCALAR, Constant, Spec
-from imp2tf.states import State, Variables
+from imp2tf.states import Box, State, Variables
 from imp2tf.tf_compat import build_while
 from imp2tf.values import DEAD, Deferred, PyNumber, Union
 
@@ -62,28 +73,18 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     site = site, tuple(user_frames())
     note_cells(session, step, state.get, *(one.get for one in session.consumers))
     state = state.also(session.consumers)
-    before, variables = state.get(), Variables(step)
-    entry = [freeze(value) for value in before]
-    layout = _first_layout(session, site, entry)
+    pending = Box() if session.trying else None
+    if pending is not None:
+        state = state.plus(pending)
     session.regions += 1
     session.loops += 1
     try:
-        for _ in range(MAX_WIDENINGS):
-            try:
-                outputs, host, inner = _build(session, go, step, state, entry, layout)
-            except _Widen as wider:
-                layout = wider.layout
-            else:
-                break
-            finally:
-                variables.restore()
-                state.set(before)
-        else:
-            fall_back(NoFixpoint, "the state of a loop changes its kind on every turn")
+        layout, outputs, host, inner = _settled(session, go, step, state, site, pending)
     finally:
         session.regions -= 1
         session.loops -= 1
     session.loop_memo[site] = layout
+    session.run.check_uses(session)
     graph = tf.compat.v1.get_default_graph()
     op = last_call(session, graph)
     tensors = iter(outputs)
@@ -92,6 +93,25 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
         session.host_ops.add((id(graph), op.name))
         check(op)
     arrive(session, state, layout.places, layout.specs, tensors)
+    if pending is not None:
+        raise_pending(session, pending.value)
+
+
+def _settled(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hashable,
+             pending: Box | None) -> tuple[_Layout, list[tf.Tensor], bool, list[Junction]]:
+    """The layout at which the loop's state no longer widens, and what `_build` gives for it."""
+    before, variables = state.get(), Variables(step)
+    entry = [freeze(value) for value in before]
+    layout = _first_layout(session, site, entry)
+    for _ in range(MAX_WIDENINGS):
+        try:
+            return layout, *_build(session, go, step, state, entry, layout, pending)
+        except _Widen as wider:
+            layout = wider.layout
+        finally:
+            variables.restore()
+            state.set(before)
+    return fall_back(NoFixpoint, "the state of a loop changes its kind on every turn")
 
 
 def _first_layout(session: Session, site: Hashable, entry: list[Any]) -> _Layout:
@@ -111,8 +131,8 @@ def _first_guess(value: Any) -> Spec:
     return describe(value) if isinstance(value, (tf.Tensor, PyNumber, Deferred)) else Constant(value)
 
 
-def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, entry: list[Any],
-            layout: _Layout) -> tuple[list[tf.Tensor], bool, list[Junction]]:
+def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, entry: list[Any], layout: _Layout,
+           pending: Box | None) -> tuple[list[tf.Tensor], bool, list[Junction]]:
     """The results of a While, whether it calls Python, and the junctions in it whose ways are the first result."""
     places = [frozen_place(place, session.depth + 1) for place in layout.places]
     ways = [tf.zeros([layout.told], tf.bool)] if layout.told else []
@@ -126,8 +146,12 @@ def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state
         draw_eagerly(session, graph)
         session.counts["loop_traces"] += 1
         with session.log() as log, scope():
-            arrive(session, state, layout.places, layout.specs, iter(tensors[len(ways):]))
-            go_on, *packed = _turn(session, step, state, layout, log)
+            outer, session.loop_depth = session.loop_depth, session.depth
+            try:
+                arrive(session, state, layout.places, layout.specs, iter(tensors[len(ways):]))
+                go_on, *packed = _turn(session, step, state, layout, log, pending)
+            finally:
+                session.loop_depth = outer
             inner[:], told = _told(session, layout, graph, packed, tensors)
             outputs = readable([go_on, *told, *packed])
             hosts.append(order_effects(session, graph))
@@ -147,14 +171,15 @@ def _told(session: Session, layout: _Layout, graph: Any, packed: list[tf.Tensor]
     return (junctions.keys, [tf.logical_or(tensors[0], junctions.vector())]) if layout.told else ([], [])
 
 
-def _turn(session: Session, step: Callable[[], tf.Tensor], state: State, layout: _Layout, log: Log) -> list[tf.Tensor]:
+def _turn(session: Session, step: Callable[[], tf.Tensor], state: State, layout: _Layout, log: Log,
+          pending: Box | None) -> list[tf.Tensor]:
     """One traced turn: the packed state at its end, or `_Widen`."""
-    depth, dead = session.depth, False
+    depth, dead, go = session.depth, False, Box()
     try:
-        go: Any = step()
+        _step(session, step, state, go, pending)
     except ProgramRaise as raised:
         emit_raise(session, raised)
-        go, dead = tf.constant(False), True
+        go.value, dead = False, True
     values = [DEAD] * len(layout.locals) if dead else [freeze(value, depth) for value in state.get()]
     written = [DEAD if dead else frozen_place(place, depth) for place in layout.places]
     known = set(layout.places)
@@ -167,7 +192,20 @@ def _turn(session: Session, step: Callable[[], tf.Tensor], state: State, layout:
     if fresh or wider != layout.specs:
         raise _Widen(_widened(session, layout, wider, fresh, log))
     packed = [tensor for spec, value in zip(layout.specs, [*values, *written], strict=True) for tensor in spec.pack(value)]
-    return [tf.convert_to_tensor(go, tf.bool), *packed]
+    return [go.value.tensor if isinstance(go.value, PyNumber) else tf.constant(go.value), *packed]
+
+
+def _step(session: Session, step: Callable[[], tf.Tensor], state: State, go: Box, pending: Box | None) -> None:
+    """Run a turn; an exception that has a handler ends the loop."""
+
+    def run() -> None:
+        go.value = PyNumber("bool", tf.convert_to_tensor(step(), tf.bool))
+
+    if pending is None:
+        run()
+    else:
+        turn = state.plus(go)
+        Course(session, turn, leaving_in(turn, pending, rest=(False,))).run(run)
 
 
 def _widened(session: Session, layout: _Layout, wider: list[Spec], fresh: dict[Place, Any], log: Log) -> _Layout:

@@ -20,9 +20,24 @@ from imp2tf.rewrite import SHARED
 from imp2tf.session import Session, resumed
 from imp2tf.snapshots import is_record
 from imp2tf.sources import Source
-from imp2tf.specs import Dense, Number, holds_objects, may_be_lost
+from imp2tf.specs import Dense, Number, constants_in, holds_objects, may_be_lost, realizing
+from imp2tf.tables import python_keys
 from imp2tf.tf_compat import is_symbolic_tensor, tape_may_record
-from imp2tf.values import DEAD, LOST, NUMBER_TYPES, UNBOUND, Deferred, Facts, Growable, PyNumber, Sentinel, StandIn, Union, is_runtime
+from imp2tf.values import (
+    DEAD,
+    LOST,
+    NUMBER_TYPES,
+    UNBOUND,
+    Deferred,
+    Facts,
+    Growable,
+    PyNumber,
+    Sentinel,
+    StandIn,
+    Table,
+    Union,
+    is_runtime,
+)
 
 __all__ = ["Build", "Recipe", "Recorder"]
 
@@ -156,6 +171,8 @@ class Recorder:
     def _note_element(self, value: Any) -> None:
         """An element taken out of a list of run-time length is a copy, and so is the list: together they must not leave."""
         if id(value) in self.session.sealed:
+            if self.session.changed_elements:
+                fall_back(LostValue, "an element of a list of run-time length was changed and leaves the function")
             self._taken.add(id(value))
             self._refuse_copies()
 
@@ -190,6 +207,8 @@ class Recorder:
     def _elements(self, found: Any) -> Recipe:
         if isinstance(found, Growable):
             return self._growable(found)
+        if isinstance(found, Table):
+            return self._table(found)
         if isinstance(found, Union):
             tag, parts = self._index(found.tag), [self._elements(one) for one in found.alternatives]
             return lambda build: parts[int(build.tensors[tag].numpy())](build)
@@ -198,6 +217,13 @@ class Recorder:
             return lambda build: dict(zip(keys, [value(build) for value in values], strict=True))
         items = [self._add(item) for item in found]
         return lambda build: [item(build) for item in items]
+
+    def _table(self, found: Table) -> Recipe:
+        keys, kind = self._index(found.keys), found.kind
+        if found.values is None:
+            return lambda build: python_keys(kind, build.tensors[keys])
+        values = self._growable(found.values)
+        return lambda build: dict(zip(python_keys(kind, build.tensors[keys]), values(build), strict=True))
 
     def _growable(self, found: Growable) -> Recipe:
         spec = GrowableList(found.element, shifted=found.shifted)
@@ -212,7 +238,13 @@ class Recorder:
             return self._stacked(found, element)
         start, count = len(self.tensors), len(found.handles)
         self.tensors.extend(found.handles)
-        return lambda build: spec.realize(iter(build.tensors[start: start + count]))
+        born = {id(one): self._add(one) for one in constants_in(element) if self.session.is_born(one)}
+
+        def make(build: Build) -> Any:
+            with realizing({key: recipe(build) for key, recipe in born.items()}):
+                return spec.realize(iter(build.tensors[start: start + count]))
+
+        return make
 
     def _stacked(self, found: Growable, element: Dense | Number) -> Recipe:
         """Elements of one shape leave the graph as one tensor."""

@@ -71,12 +71,14 @@ def quote_expr(template: str, at: gast.AST, **parts: object) -> gast.expr:
 
 
 def located(new: gast.AST, at: gast.AST) -> gast.AST:
-    """Give every node under `new` that has no place yet the place of `at`."""
+    """Give every node under `new` that has no place yet the place of `at`; of a statement with a body, that of its first line."""
+    line, column = getattr(at, "end_lineno", None), getattr(at, "end_col_offset", None)
+    if isinstance(at, (gast.For, gast.While, gast.If, gast.With, gast.Try)) and line != at.lineno:
+        line, column = at.lineno, at.col_offset + 1  # CPython counts a call of an attribute to the last line of the attribute
     for node in gast.walk(new):
         if isinstance(node, (gast.expr, gast.stmt, gast.excepthandler)) and getattr(node, "lineno", None) is None:
             gast.copy_location(node, at)
-            node.end_lineno = getattr(at, "end_lineno", None)
-            node.end_col_offset = getattr(at, "end_col_offset", None)
+            node.end_lineno, node.end_col_offset = line, column
     return new
 
 

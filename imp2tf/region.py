@@ -3,12 +3,15 @@
 A region opens a log, runs a block, freezes what the block leaves behind, and rolls the heap back. Paths are joined
 by `imp2tf.join`, each path's values are packed into the tensors that the join asks for, and the functional If is
 built. Each branch is traced once. Loops are in `imp2tf.looping`.
+
+Under ``try`` or ``with`` an exception that only some runs raise does not end the run. What follows it, up to the handler, goes
+on in a branch of its own (`Course`): the call that raised, and all calls around it, just go on being traced.
 """
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -21,6 +24,7 @@ from imp2tf.join import join
 from imp2tf.junctions import BranchFlags, note_junction
 from imp2tf.places import Contents, Place, Tail
 from imp2tf.random_ops import draw_eagerly
+from imp2tf.records import OnItsWay, record_of, renewed, split_records
 from imp2tf.session import Log, Session, current
 from imp2tf.sharing import patched, with_aliases
 from imp2tf.snapshots import Snapshot, freeze, frozen_elements
@@ -30,8 +34,8 @@ from imp2tf.tf_compat import AutomaticControlDependencies, branch_graph, build_c
 from imp2tf.values import DEAD
 
 __all__ = [
-    "arrive", "check", "cond", "emit_raise", "frozen_place", "last_call", "leave_to_python_if", "note_cells",
-    "scope", "select", "stop_if", "unpacked",
+    "Course", "arrive", "check", "cond", "contained", "emit_raise", "frozen_place", "handled", "last_call", "leave_to_python_if",
+    "leaving_in", "note_cells", "raise_pending", "scope", "select", "stop_if", "unpacked",
 ]
 
 REGION_OPS = frozenset({"If", "StatelessIf", "While", "StatelessWhile", "PartitionedCall", "StatefulPartitionedCall"})
@@ -79,19 +83,30 @@ def _like(place: Place) -> Any:
     return [] if isinstance(place, Tail) else place.owner
 
 
-def _trace_path(session: Session, block: Callable[[], Any], state: State) -> _Path:
-    """Run a block in the graph being built now, and freeze what it leaves. An exception of the program ends the run."""
+def _trace_path(session: Session, block: Callable[[], Any], state: State, pending: Box | None) -> _Path:
+    """Run a block in the graph being built now, and freeze what it leaves.
+
+    An exception of the program ends the run, unless there is a handler for it: then it is left in `pending`.
+    """
     with session.log() as log, scope():
+        if pending is not None:
+            Course(session, state, leaving_in(state, pending)).run(block)
+            return _left(session, state, log)
         try:
             block()
         except ProgramRaise as raised:
             emit_raise(session, raised)
             return _Path([DEAD] * len(state.get()), {}, dead=True)
-        depth = session.depth
-        values, writes = [freeze(value, depth) for value in state.get()], _outliving(session, log, depth)
-        slots = [*range(len(values)), *writes]
-        marked = with_aliases(slots, [*values, *writes.values()])
-        return _Path(marked[: len(values)], dict(zip(writes, marked[len(values):], strict=True)), dead=False)
+        return _left(session, state, log)
+
+
+def _left(session: Session, state: State, log: Log) -> _Path:
+    """What a path leaves, frozen."""
+    depth = session.depth
+    values, writes = [freeze(value, depth) for value in state.get()], _outliving(session, log, depth)
+    slots = [*range(len(values)), *writes]
+    marked = with_aliases(slots, [*values, *writes.values()])
+    return _Path(marked[: len(values)], dict(zip(writes, marked[len(values):], strict=True)), dead=False)
 
 
 def _outliving(session: Session, log: Log, depth: int) -> dict[Place, Any]:
@@ -100,8 +115,6 @@ def _outliving(session: Session, log: Log, depth: int) -> dict[Place, Any]:
 
 def emit_raise(session: Session, raised: ProgramRaise) -> None:
     """Make the program's own exception end the run at this point of the graph."""
-    if session.trying:
-        fall_back(RaisesUnderTry, f"{type(raised.error).__name__} may be raised by a call or an operation under try or with")
     if session.stop is not None:
         session.stop(raised)
         return
@@ -120,19 +133,37 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
     outer = tf.compat.v1.get_default_graph()
     note_cells(session, then, orelse, state.get, *(one.get for one in session.consumers))
     state = state.also(session.consumers)
+    pending = Box() if session.trying else None
+    if pending is not None:
+        state = state.plus(pending)
     before, variables = state.get(), Variables(then, orelse)
     sides = []
     for name, block in (("then", then), ("else", orelse)):
-        graph, deps = branch_graph(name, outer), AutomaticControlDependencies()
-        draw_eagerly(session, graph)
+        graph, deps = _branch(session, name, outer)
         with graph.as_default():
             deps.__enter__()
             try:
-                path = _trace_path(session, block, state)
+                path = _trace_path(session, block, state, pending)
             finally:
                 variables.restore()
                 state.set(before)
         sides.append((graph, deps, path))
+    _build(session, outer, pred, sides, state)
+    if pending is not None:
+        raise_pending(session, pending.value)
+
+
+Side = tuple[Any, Any, _Path]  # the graph of a branch, its automatic control dependencies, what it leaves
+
+
+def _branch(session: Session, name: str, outer: Any) -> tuple[Any, Any]:
+    graph = branch_graph(name, outer)
+    draw_eagerly(session, graph)
+    return graph, AutomaticControlDependencies()
+
+
+def _build(session: Session, outer: Any, pred: tf.Tensor, sides: Sequence[Side], state: State) -> None:
+    """Join two traced branches, and go on with the joined values."""
     _settle_appends(session, [(graph, path) for graph, _, path in sides])
     places, specs = _join_paths(sides[0][2], sides[1][2])
     graphs = [graph for graph, _, _ in sides]
@@ -255,3 +286,136 @@ def leave_to_python_if(pred: tf.Tensor, reason: str) -> None:
     if session.loops:
         session.left_in_loop = reason
     stop_if(pred, GraphRefused(reason))
+
+
+# ------------------------------------------------------------------------------------------------ exceptions with a handler
+MAX_FORKS = 32
+
+
+@dataclasses.dataclass
+class _Fork:
+    """A conditional under construction: one branch raises, the other is being traced."""
+
+    pred: tf.Tensor
+    outer: Any
+    raising: Side
+    graph: Any
+    deps: Any
+    log: Log
+    stack: contextlib.ExitStack
+
+
+class Course:
+    """A stretch of the program that ends at a handler, or with a region; it may go on in branches of branches.
+
+    `leave` puts an exception in the variables of `state`, which is what a run leaves that raises it.
+    """
+
+    def __init__(self, session: Session, state: State, leave: Callable[[Any], None], handles: bool = False) -> None:
+        self.session = session
+        self.state = state
+        self.leave = leave
+        self.handles = handles
+        self.graph = tf.compat.v1.get_default_graph()
+        self.forks: list[_Fork] = []
+
+    def run(self, block: Callable[[], Any]) -> None:
+        """Trace a block; afterwards the state holds what any run leaves."""
+        self.session.courses.append(self)
+        try:
+            try:
+                block()
+            except ProgramRaise as raised:
+                if raised.retry is not None:
+                    fall_back(RaisesUnderTry, "an operation under try or with refuses its arguments", raised)
+                self.leave(renewed(record_of(raised)))
+            while self.forks:
+                self._join(self.forks.pop())
+        except BaseException:
+            while self.forks:
+                self.forks.pop().stack.close()
+            raise
+        finally:
+            self.session.courses.pop()
+
+    def fork(self, pred: tf.Tensor, record: Any) -> None:
+        """Go on where `pred` does not hold; where it does, the exception leaves."""
+        if len(self.forks) >= MAX_FORKS:
+            fall_back(RaisesUnderTry, f"more than {MAX_FORKS} calls and operations under one try or with may raise")
+        session, state, outer = self.session, self.state, self.graph
+        note_cells(session, state.get, state.set)
+        session.regions += 1
+        raising, deps = _branch(session, "raise", outer)
+        before = state.get()
+        with raising.as_default():
+            deps.__enter__()
+            with session.log() as log:
+                self.leave(renewed(record))
+                side = raising, deps, _left(session, state, log)
+            state.set(before)
+        graph, deps = _branch(session, "onward", outer)
+        stack = contextlib.ExitStack()
+        stack.enter_context(graph.as_default())
+        deps.__enter__()
+        log = stack.enter_context(session.log())
+        stack.enter_context(scope())
+        self.graph = graph
+        self.forks.append(_Fork(pred, outer, side, graph, deps, log, stack))
+
+    def _join(self, fork: _Fork) -> None:
+        with fork.stack:
+            path = _left(self.session, self.state, fork.log)
+        self.graph = fork.outer
+        _build(self.session, fork.outer, fork.pred, [fork.raising, (fork.graph, fork.deps, path)], self.state)
+
+
+def handled(block: Callable[[], Any], state: State, leave: Callable[[Any], None]) -> None:
+    """Run a block whose exceptions have a handler; `leave` puts an exception in the variables of the state."""
+    session = current()
+    session.trying += 1
+    try:
+        Course(session, state.also(session.consumers), leave, handles=True).run(block)
+    finally:
+        session.trying -= 1
+
+
+def leaving_in(state: State, pending: Box, rest: tuple[Any, ...] = ()) -> Callable[[Any], None]:
+    """How an exception leaves a region: it waits in `pending`; other variables are of use only to the function that handles it.
+
+    `pending` is the last variable of the state but those that become `rest`.
+    """
+    session = current()
+    handler = next(course for course in reversed(session.courses) if course is not None and course.handles)
+    keeps = state.shares(handler.state)
+
+    def leave(record: Any) -> None:
+        values = state.get()
+        count = len(values) - 1 - len(rest)
+        state.set((*(values[:count] if keeps else [DEAD] * count), record, *rest))
+
+    return leave
+
+
+def raise_pending(session: Session, value: Any) -> None:
+    """After a region: what it may have raised goes on to the end of the course, or is raised if it is certain."""
+    records, others = split_records(value)
+    if records is None:
+        return
+    if others is DEAD:
+        raise ProgramRaise(None, fresh=False, record=records)
+    course = session.courses[-1]
+    if course is None or course.graph is not tf.compat.v1.get_default_graph():
+        fall_back(RaisesUnderTry, "what library code calls may raise an exception under try or with")
+    course.fork(tf.gather(tf.constant([isinstance(one, OnItsWay) for one in value.alternatives]), value.tag), records)
+
+
+def contained(block: Callable[[], Any], state: State) -> Callable[[], None]:
+    """Run a block inside a manager of a library; what is returned raises afterwards what the block raises."""
+    session = current()
+    if not session.trying:
+        block()
+        return lambda: None
+    pending = Box()
+    state = state.plus(pending)
+    Course(session, state, leaving_in(state, pending)).run(block)
+    return lambda: raise_pending(session, pending.value)

@@ -13,9 +13,9 @@ import tensorflow as tf
 from imp2tf.heap import contents, is_container
 from imp2tf.purity import has_plain_new
 from imp2tf.session import current
-from imp2tf.values import LOST, Deferred, Growable, PyNumber, Union
+from imp2tf.values import LOST, Deferred, Growable, PyNumber, Table, Union
 
-__all__ = ["Alias", "Snapshot", "freeze", "has_sealed", "is_record", "objects_in", "seal"]
+__all__ = ["Alias", "Snapshot", "fields_of", "freeze", "has_sealed", "is_record", "objects_in", "seal"]
 
 MAX_DEPTH = 8
 
@@ -77,7 +77,7 @@ def _container(value: Any, depth: int, inner: bool, level: int) -> Any:
         return Snapshot(value, None, inner=False)
     if level > MAX_DEPTH:
         return LOST
-    return Snapshot(value, frozen_elements(contents(value), depth, level), inner=True)
+    return Snapshot(value, frozen_elements(contents(value, for_copy=True), depth, level), inner=True)
 
 
 def frozen_elements(found: Any, depth: int, level: int = 0) -> Any:
@@ -86,17 +86,26 @@ def frozen_elements(found: Any, depth: int, level: int = 0) -> Any:
         return [freeze(item, depth, level + 1) for item in found]
     if isinstance(found, dict):
         return {key: freeze(item, depth, level + 1) for key, item in found.items()}
-    return found
+    return current().run.detached(found, depth) if isinstance(found, (Growable, Table)) else found
 
 
 def _inner_object(value: Any, depth: int, level: int) -> Any:
+    session = current()
+    older = session.birth_depth(value) < session.depth  # known to the region that is traced now
     if isinstance(value, types.FunctionType):
-        return value if _cells_are_older(value, depth) else LOST
+        return value if older or _cells_are_older(value, depth) else LOST
     if isinstance(value, tf.__internal__.CompositeTensor):
         return value
     if level > MAX_DEPTH or not is_record(value):
-        return LOST
-    return Snapshot(value, {name: freeze(field, depth, level + 1) for name, field in value.__dict__.items()}, inner=True)
+        return value if older and level <= MAX_DEPTH else LOST
+    return Snapshot(value, {name: freeze(field, depth, level + 1) for name, field in fields_of(value).items()}, inner=True)
+
+
+def fields_of(record: Any) -> dict[str, Any]:
+    """What an object holds, by name; of an exception also its cause, if it was given one."""
+    if isinstance(record, BaseException) and record.__suppress_context__:
+        return {**record.__dict__, "__cause__": record.__cause__}
+    return record.__dict__
 
 
 def _cells_are_older(function: types.FunctionType, depth: int) -> bool:

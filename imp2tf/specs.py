@@ -7,6 +7,8 @@ no value, and ``realize`` to make the Python value after the run.
 from __future__ import annotations
 
 import collections
+import contextlib
+import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
@@ -15,12 +17,13 @@ import tensorflow as tf
 from imp2tf.arrays import TracedArray
 from imp2tf.errors import SeveralKinds, fall_back
 from imp2tf.session import current
-from imp2tf.snapshots import Alias, Snapshot, freeze
+from imp2tf.snapshots import Alias, Snapshot, fields_of, freeze
 from imp2tf.values import DEAD, LOST, NUMBER_DTYPES, NUMBER_TYPES, Deferred, Facts, PyNumber, Union
 
 __all__ = [
     "BOTTOM", "SCALAR", "Component", "Composite", "ConstSet", "Constant", "DeferredSpec", "Dense", "Items", "Mapping", "Number",
-    "OneOf", "Record", "SameAs", "Spec", "Tensors", "empty_tensor_list", "holds_objects", "list_family", "may_be_lost", "same_constant",
+    "OneOf", "Record", "SameAs", "Spec", "Tensors",
+    "constants_in", "empty_tensor_list", "holds_objects", "list_family", "may_be_lost", "realizing", "same_constant",
 ]
 
 Component = tuple[tf.DType, tf.TensorShape]
@@ -35,6 +38,7 @@ class Spec:
     """
 
     sealed = False
+    grows = False  # a container whose number of elements only the run knows
 
     def components(self) -> list[Component]:
         """dtype and static shape of each tensor."""
@@ -119,6 +123,33 @@ def _function_key(function: Any) -> Hashable:
     return function.__code__, tuple(map(id, function.__closure__ or ())), defaults
 
 
+class _Realizing(threading.local):
+    """What stands, after the run, for objects that the trace made; by their ids."""
+
+    made: dict[int, Any] = {}  # noqa: RUF012
+
+
+_realizing = _Realizing()
+
+
+@contextlib.contextmanager
+def realizing(made: dict[int, Any]) -> Iterator[None]:
+    """While specs are realized, `made` stands for objects of the trace."""
+    before, _realizing.made = _realizing.made, made
+    try:
+        yield
+    finally:
+        _realizing.made = before
+
+
+def constants_in(spec: Spec) -> Iterator[Any]:
+    """The objects that a spec refers to."""
+    if isinstance(spec, Constant):
+        yield spec.unpack(iter(()))
+    for part in (*getattr(spec, "parts", ()), *([spec.element] if hasattr(spec, "element") else ())):
+        yield from constants_in(part)
+
+
 class Constant(Spec):
     """The same object on every path: no tensor."""
 
@@ -130,6 +161,10 @@ class Constant(Spec):
 
     def unpack(self, tensors: Tensors) -> Any:
         return self.value.value if isinstance(self.value, Snapshot) else self.value
+
+    def realize(self, tensors: Tensors) -> Any:
+        value = self.unpack(tensors)
+        return _realizing.made.get(id(value), value)
 
     def key(self) -> Hashable:
         value = self.value
@@ -376,13 +411,19 @@ class Record(_Parts):
 
     def _pack(self, value: Any) -> list[tf.Tensor]:
         if not isinstance(value, Snapshot):  # an object that is older than the region
-            value = Snapshot(value, {name: freeze(field) for name, field in value.__dict__.items()}, inner=True)
+            value = Snapshot(value, {name: freeze(field) for name, field in fields_of(value).items()}, inner=True)
         args = [freeze(arg) for arg in getattr(value.value, "args", ())[: self.args]]
         return self._pack_parts([*args, *(value.elements[name] for name in self.names)])
 
     def _make(self, values: list[Any], born: Callable[[Any], Any]) -> Any:
         made = self.cls.__new__(self.cls, *values[: self.args])
-        made.__dict__.update(zip(self.names, values[self.args:], strict=True))
+        if isinstance(made, BaseException):
+            initialise = next(cls for cls in self.cls.__mro__ if cls.__module__ == "builtins").__init__  # type: ignore[misc]
+            initialise(made, *values[: self.args])  # sets StopIteration.value and the like
+        fields = dict(zip(self.names, values[self.args:], strict=True))
+        if "__cause__" in fields:
+            made.__cause__ = fields.pop("__cause__")
+        made.__dict__.update(fields)
         return born(made)
 
     def realize(self, tensors: Tensors) -> Any:
@@ -446,6 +487,8 @@ class OneOf(_Parts):
         return [tf.constant(0, tf.int32), *super().filler()]
 
     def _pack(self, value: Any) -> list[tf.Tensor]:
+        if isinstance(value, Snapshot) and isinstance(value.elements, Union):
+            value = Union(value.elements.tag, [Snapshot(value.value, one, inner=True) for one in value.elements.alternatives])
         if isinstance(value, Union):
             return self._pack_union(value)
         place = self.index_of(value)
@@ -504,7 +547,7 @@ def holds_objects(spec: Spec) -> bool:
     """Whether a value is, or holds, a container or object that is made anew from tensors, so that its identity is gone."""
     if isinstance(spec, (Mapping, Record, ConstSet)) or (isinstance(spec, Items) and not isinstance(spec.like, tuple)):
         return True
-    return not isinstance(spec, DeferredSpec) and (hasattr(spec, "element") or any(map(holds_objects, getattr(spec, "parts", ()))))
+    return not isinstance(spec, DeferredSpec) and (spec.grows or any(map(holds_objects, getattr(spec, "parts", ()))))
 
 
 def kind_of_spec(spec: Spec) -> str:

@@ -27,6 +27,10 @@ class State:
 
         return State(lambda: (*self.get(), box.value), put)
 
+    def shares(self, other: State) -> bool:
+        """Whether two states are of variables of one call of a function."""
+        return not {id(cell) for cell in _cells(self.get, set())}.isdisjoint(id(cell) for cell in _cells(other.get, set()))
+
     def also(self, others: Sequence[State]) -> State:
         """With all values of some others."""
         if not others:

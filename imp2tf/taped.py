@@ -34,6 +34,11 @@ class Taped:
         self._results = [place for place, tensor in enumerate(concrete.graph.outputs) if is_differentiable(tensor)]
         self._open: dict[bytes, list[int]] = {}
 
+    @property
+    def has_ways(self) -> bool:
+        """Whether the graph tells the way of its run."""
+        return bool(self._junctions)
+
     def __call__(self, captured: list[Any]) -> list[tf.Tensor]:
         """The results on the captured inputs."""
         closed, gates = self._inputs
@@ -104,5 +109,7 @@ class _Run:
     def connects(self, place: int) -> bool:
         """Whether a result that is differentiated depends on an input."""
         self._answered = True
+        if self.way is None and self._taped.has_ways:  # forward mode asks before the run
+            return True
         dependents = self._taped.dependents_on(self.way)[place]
         return bool(dependents & self._asked if self._asked else dependents)

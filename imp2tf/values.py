@@ -15,7 +15,8 @@ from imp2tf.tf_compat import is_symbolic_tensor
 
 __all__ = [
     "DEAD", "LOST", "NUMBER_DTYPES", "NUMBER_TYPES", "SKIP", "UNBOUND", "Deferred", "Facts", "GeneratorCall", "Growable",
-    "PyNumber", "Sentinel", "StandIn", "Union", "is_runtime", "is_tensor", "is_variable", "number_kind",
+    "PyNumber", "Sentinel", "StandIn", "Table", "Union", "call_method", "is_runtime", "is_tensor", "is_variable", "number_kind",
+    "numpy_value",
 ]
 
 
@@ -122,6 +123,20 @@ class Growable:
         return Growable(handles, self.element, self.shifted)
 
 
+class Table:
+    """The contents of a dict or set under keys that only the run knows (`imp2tf.tables`).
+
+    `keys` is a vector, `kind` what kind of key its elements stand for, `values` a `Growable`, None for a set.
+    """
+
+    __slots__ = ("keys", "kind", "values")
+
+    def __init__(self, kind: Any, keys: tf.Tensor, values: Growable | None) -> None:
+        self.kind = kind
+        self.keys = keys
+        self.values = values
+
+
 class Deferred:
     """A Python value that a pure function computes, after the run, from values the run gives.
 
@@ -143,6 +158,16 @@ class Deferred:
         fall_back(NeedsValue, f"Python needs the value of {self!r}")
 
     __bool__ = __iter__ = __len__ = __int__ = __float__ = __index__ = __str__ = __hash__ = __format__ = _needs_value
+
+
+def numpy_value(tensor: Any) -> Any:
+    """``tensor.numpy()``, once the run has given the tensor."""
+    return tensor.numpy()
+
+
+def call_method(owner: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    """``owner.name(*args, **kwargs)``, once the run has given the owner."""
+    return getattr(owner, name)(*args, **kwargs)
 
 
 class StandIn:
@@ -187,7 +212,7 @@ def is_variable(value: object) -> bool:
 
 def is_runtime(value: object) -> bool:
     """Whether `value` is known only when the graph runs."""
-    return isinstance(value, (PyNumber, Union, Growable, Deferred)) or is_symbolic_tensor(value)
+    return isinstance(value, (PyNumber, Union, Growable, Table, Deferred)) or is_symbolic_tensor(value)
 
 
 def _kind_name(value: object) -> str:

@@ -35,20 +35,21 @@ class Liveness:
     """Names live just after each statement, and at the point of each loop where its next turn is decided.
 
     After a statement that jumps means at the statement below it; where a ``return``, ``break`` or ``continue``
-    goes is in ``target``.
+    goes is in ``target``, and where an exception goes that a statement raises in ``raised``.
     """
 
     after: Mapping[gast.stmt, Names]
     head: Mapping[gast.stmt, Names]
     target: Mapping[gast.stmt, Names]
+    raised: Mapping[gast.stmt, Names]
 
     def at_jumps(self, *stmts: gast.stmt) -> Names:
         """Names live where the jumps in ``stmts`` lead."""
         return NO_NAMES.union(*(self.target[node] for stmt in stmts for node in gast.walk(stmt) if node in self.target))
 
     def beyond(self, stmt: gast.stmt) -> Names:
-        """Names live wherever control goes from ``stmt``: below it, to its next turn, or where a jump in it leads."""
-        return self.after[stmt] | self.head.get(stmt, NO_NAMES) | self.at_jumps(stmt)
+        """Names live wherever control goes from ``stmt``: below it, to its next turn, where a jump in it leads, to a handler."""
+        return self.after[stmt] | self.head.get(stmt, NO_NAMES) | self.at_jumps(stmt) | self.raised.get(stmt, NO_NAMES)
 
 
 def liveness(fn: FunctionDefNode, may_swallow: SwallowTest = lambda item: True) -> Liveness:
@@ -68,7 +69,7 @@ def liveness(fn: FunctionDefNode, may_swallow: SwallowTest = lambda item: True) 
     def finished(sets: Mapping[gast.stmt, Names]) -> Mapping[gast.stmt, Names]:
         return MappingProxyType({stmt: (names & scope.locals) | always for stmt, names in sets.items()})
 
-    return Liveness(finished(walk.after), finished(walk.head), finished(walk.target))
+    return Liveness(finished(walk.after), finished(walk.head), finished(walk.target), finished(walk.raised))
 
 
 @dataclass(frozen=True)
@@ -94,11 +95,13 @@ class _Backward:
         self.after: dict[gast.stmt, Names] = {}
         self.head: dict[gast.stmt, Names] = {}
         self.target: dict[gast.stmt, Names] = {}
+        self.raised: dict[gast.stmt, Names] = {}
 
     def block(self, stmts: list[gast.stmt], live: Names, elsewhere: _Elsewhere) -> Names:
         """Names live before ``stmts``."""
         for stmt in reversed(stmts):
             self.after[stmt] = self.after.get(stmt, NO_NAMES) | live
+            self.raised[stmt] = self.raised.get(stmt, NO_NAMES) | elsewhere.raised
             live = self.statement(stmt, live, elsewhere)
             if not isinstance(stmt, _CANNOT_RAISE):
                 live |= elsewhere.raised

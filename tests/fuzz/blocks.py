@@ -39,7 +39,7 @@ def _write_block(w: Writer) -> bool:
 
 
 def _jump(w: Writer) -> str:
-    choices = {"return {" + w.result + "}": 1.5, "raise {error}": 0.4, "return": 0.2 if w.result == "any" else 0}
+    choices = {"return {" + w.result + "}": 1.5, "raise {error}": 0.6, "return": 0.2 if w.result == "any" else 0}
     if w.loops:
         choices |= {"break": 3.0, "continue": 3.0}
     return w.checked(w.pick(choices))
@@ -173,7 +173,7 @@ _HANDLERS = {
     "except ValueError as error:": 2.0, "except Odd as error:": 1.5, "except (ValueError, KeyError):": 1.0, "except Exception as error:": 1.5,
     "except Odd:": 1.0, "except RuntimeError:": 0.5, "except (TypeError, AttributeError):": 0.5,
     "except tf.errors.InvalidArgumentError:": 0.3, "except AssertionError as error:": 0.7, "except UnboundLocalError:": 0.3,
-    "except IndexError:": 0.7,
+    "except IndexError:": 0.7, "except (Odd, ValueError) as error:": 2.0, "except ZeroDivisionError as error:": 0.5,
 }
 
 
@@ -255,4 +255,4 @@ _BLOCKS: dict[str, Block] = {
     "if": _if, "for": _for, "while": _while, "while true": _while_true, "try": _try, "with": _with, "match": _match, "tape": _tape,
     "function": _function,
 }
-_WEIGHTS = {"if": 9.0, "for": 6.0, "while": 3.5, "while true": 1.2, "try": 2.0, "with": 1.2, "match": 1.2, "tape": 0.6, "function": 1.5}
+_WEIGHTS = {"if": 9.0, "for": 6.0, "while": 3.5, "while true": 1.2, "try": 3.5, "with": 1.2, "match": 1.2, "tape": 0.6, "function": 1.5}

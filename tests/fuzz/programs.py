@@ -22,6 +22,7 @@ DEFAULTS = {"y": "tf.constant(0.5)", "flag": "False", "mode": '"low"', "option":
 PRELUDE = '''\
 """Random program {seed}."""
 import contextlib
+import dataclasses
 import functools
 
 import tensorflow as tf
@@ -59,6 +60,63 @@ def managed(name):
         print("out", name)
 
 
+@dataclasses.dataclass
+class Point:
+    a: object
+    b: int = 0
+
+    def moved(self, by):
+        return Point(self.a + by, self.b + 1)
+
+
+class Slots:
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+
+def checked(x, limit=2.0):
+    if x > limit:
+        raise Odd("big", float(x))
+    if x < -1.5:
+        raise ValueError(f"small {{float(x):.1f}}")
+    return x * 0.5
+
+
+def careful(x):
+    try:
+        return checked(x, 1.0)
+    except Odd as error:
+        log(error.args[0])
+        return x - 1.0
+    finally:
+        G_D["n"] = x
+
+
+def steps(v):
+    for e in v:
+        if e > 2.5:
+            return
+        yield e + 1.0
+
+
+def picky(v):
+    for e in v:
+        yield checked(e)
+
+
+def counter():
+    n = 0
+
+    def step(by=1):
+        nonlocal n
+        n += by
+        return n
+
+    return step
+
+
 def log(value):
     G_L.append(value)
 
@@ -84,6 +142,8 @@ class Box:
         self.note = "low"
         self.scale = 2
         self.var = tf.Variable(1.0)
+        self.point = Point(tf.constant(1.0))
+        self.step = counter()
 
     def bump(self, by=1):
         self.count = (self.count + by) % 9
@@ -93,12 +153,22 @@ class Box:
     def double(self):
         return self.total * self.scale
 
+    @property
+    def half(self):
+        return self.total * 0.5
+
+    @half.setter
+    def half(self, value):
+        self.total = value * 2.0
+
 '''
 STEPS = {
     'setattr(box, "scale", {small})': 2.0, "globals().update(G={small})": 2.0, "G_L.append({small})": 0.7, "box.items.clear()": 0.7,
     'setattr(box, "total", {f})': 1.5, 'setattr(box, "note", {any})': 1.0, 'setattr(box, "count", {small})': 1.5,
     'globals().update(G_T={f})': 1.0, "box.var.assign({const})": 1.0, "box.items.append({f})": 1.0, 'G_D.update(a={f})': 0.7,
     'setattr(box, "extra", {any})': 0.7, 'setattr(Box, "method", lambda self, x: x - 1.0)': 0.3, "tables[0].update(b={small})": 0.5,
+    "box.point.moved(1.0)": 0.3, 'setattr(box, "point", Point({f}, {small}))': 0.7, "setattr(box.point, \"a\", {f})": 0.7, "box.step()": 0.5,
+    'globals().update(checked=lambda x, limit=2.0: x + 1.0)': 0.2,
     "lists[0].append({f})": 0.7, "lists[0].clear()": 0.3, 'globals().update(helper=lambda x, k=2: x + k)': 0.2,
 }
 VALUES = {

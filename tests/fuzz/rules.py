@@ -23,6 +23,8 @@ EXPRESSIONS: Rules = {
         "{f} % 3.0": .4, "{f} // 2.0": .3, "tf.stop_gradient({f})": .2, "tf.tanh({f})": .4, "tf.clip_by_value({f}, -4.0, 4.0)": .4,
         "tf.reduce_mean(tf.stack([{f}, {f}]))": .4, "several({f}, {f})": .4, "several({f}, *{=lt}, scale={int})": .4,
         "{=box}.method({f})": .7, "min({f}, {f})": .3, "G_T": 1, "recur({f}, {trip})": .4,
+        "checked({f})": 2.5, "careful({f})": .8, "{=box}.point.a": .8, "{=box}.half": .5, "Point({f}, {int}).moved({f}).a": .4, "sum(steps({=v}))": .3,
+        '{=dict}.get(f"k{{{small}}}", {f})': .3, "next(iter(steps({=v})), {f})": .1, "Slots({f}).value": .2, "max(steps({=v}), default={f})": .1,
     },
     "i": {
         "{=i}": 8, "tf.constant({trip_const})": 2, "{i} + {i}": 2, "{i} + {small}": 2, "{i} - {small}": 1, "{i} * 2": .5,
@@ -49,6 +51,7 @@ EXPRESSIONS: Rules = {
         "{=li}[-1]": .5, "sum({=li}) % 30": .5, "{=li}.pop()": .4, "int({cond})": .5, "({+int} := {int})": .5, "{=box}.scale": 1,
         "{=li}.index({=li}[-1])": .3, "len({str})": .3, "int({=b})": .3, "divmod({int}, 3)[1]": .3, "min({int}, 4)": .4,
         "round({float})": .2, "{int} ** 2 % 10": .2, "{=int} & 3": .2, "counted()": .5,
+        "{=box}.point.b": .5, "{=box}.step()": .5, "{=box}.step({small})": .2, "len({=dict})": .4, "10 // ({int} % 3)": .3, "len(list(steps({=v})))": .2,
     },
     "float": {
         "{=float}": 6, "{const}": 3, "float({f})": 1.5, "{float} + {int}": 1, "{float} * 0.5": 1, "{int} / 2": 1, "float({int})": .5,
@@ -73,6 +76,7 @@ EXPRESSIONS: Rules = {
         "({=lt} + [{f}])[:6]": .7, "[z for z in {v} if z > {const}]": .7, "[{f}] * 2": .4, "list(reversed({=lt}))": .4, "{=box}.items": .7,
         "{=lt}.copy()": .3, "[{=fn}(z) for z in {=lt}]": .5, "[z for z, k in zip({=lt}, {=li}) if k]": .3, "sorted({=lt})": .2,
         "list(map({=fn}, {=lt}))": .3, "[*{=lt}, {f}][-4:]": .4,
+        "list(steps({=v}))": .4, "[checked(z) for z in {=lt}]": .4, "[z for z in picky({=v})]": .3, "[{=lt}[k] for k in range(len({=lt}))]": .2,
     },
     "li": {
         "{=li}": 2, "[]": 1, "[{int}, {int}]": 3, "[1, 2, 3]": 1, "[k * 2 for k in {=li}]": .7, "list(range({trip}))": 1,
@@ -107,6 +111,7 @@ EXPRESSIONS: Rules = {
         "{=v}": 5, "{v}": 2, "list({=lt})": 2, "{=lt}[:3]": 2, "[{f}, {f}]": 1.5, "tf.unstack({=v})": .4, "reversed({=lt}[:4])": .5,
         "tuple({=lt})": .4, "map({=fn}, {=lt}[:3])": .5, "filter(lambda z: z > {const}, {=lt}[:3])": .4, "(z + 1.0 for z in {=lt}[:3])": .4,
         "tf.data.Dataset.from_tensor_slices({=v})": .3, "iter({=v})": .2,
+        "steps({=v})": 1.2, "picky({=v})": .8, "{=dict}.values()": .1,
     },
     "iter_i": {
         "tf.range({trip_const})": 4, "tf.range({i} % 4)": 3, "tf.range({trip})": 1, "tf.range(1, {trip_const} + 2, 2)": .5,
@@ -123,10 +128,13 @@ EXPRESSIONS: Rules = {
     "bool_const": {"True": 1, "False": 1},
     "key": {'"a"': 2, '"b"': 2, '"c"': 1},
     "attr": {'"total"': 1, '"missing"': .5, '"note"': 1, '"extra"': 1.5},
-    "error": {'ValueError({str})': 3, 'Odd({any})': 2, 'KeyError("k")': .5, "Odd": .5, 'RuntimeError(f"{{{int}}}")': 1},
+    "error": {'ValueError(f"{{float({f}):.1f}}")': 1, "Odd({int}, {f})": 1, 'ValueError({str})': 3, 'Odd({any})': 2, 'KeyError("k")': .5, "Odd": .5, 'RuntimeError(f"{{{int}}}")': 1},
 }
 
 STATEMENTS: dict[str, float] = {
+    "{+f} = checked({f})": 2, "{+f} = careful({f})": .5, "{=box}.half = {f}": .7, "{=box}.half += {f}": .4, "{=box}.point = {=box}.point.moved({f})": .7,
+    "{=box}.point.a += {f}": .5, "{=box}.point.b += {small}": .4, '{=dict}[f"k{{{small}}}"] = {f}': .5, 'print(f"{{{f}}} {{{int}:3d}}")': .5,
+    'print(f"{{float({f}):.2f}}", {str})': .5, "assert {cond}, f\"{{{int}}}\"": .3, "{=box}.step()": .4, "{+any} = Point({f}, {int})": .4,
     "{+f} = {f}": 10, "{+i} = {i}": 4, "{+b} = {b}": 2, "{+v} = {v}": 3, "{+int} = {int}": 6, "{+float} = {float}": 2,
     "{+bool} = {bool}": 1.5, "{+str} = {str}": 2, "{+lt} = {lt}": 2, "{+li} = {li}": 1, "{+tup} = {tup}": 1.5, "{+dict} = {dict}": 1.5,
     "{+fn} = {fn}": 1, "{+any} = {any}": 4, "{+any} = None": 1.5, "{~f} += {f}": 4, "{~f} -= {int}": 1, "{~f} *= {const}": 1,

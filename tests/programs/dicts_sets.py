@@ -358,3 +358,20 @@ def views_of_a_dict_that_a_branch_makes_longer() -> World:
             total = total + value
         return total, len(held.items()), "c" in held.keys(), x * 2.0 in held.values()
     return fn, each(f32(1.0), f32(-1.0), f32(2.0))
+
+
+@program("dicts_sets", graph=True)
+def views_show_values_of_their_turn() -> World:
+    def fn(x, n):
+        table = {"a": x, "b": x * 2, "c": x * 3}
+        for key, value in table.items():
+            table["b"] = table["b"] + value
+        for value in table.values():
+            table["c"] = table["c"] + value
+        counts = {0: 1, 1: 1}
+        for i in tf.range(n):
+            counts[int(i)] = 2
+        for key, value in counts.items():
+            counts[1] = counts[1] + value
+        return table, counts
+    return fn, [call(f32(1.0), i32(1)), call(f32(2.0), i32(4))]

@@ -1,0 +1,88 @@
+"""Exceptions on their way to a handler, as values that a join can carry."""
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import tensorflow as tf
+
+from imp2tf.exceptions import Frame, ProgramRaise, user_frames
+from imp2tf.session import current
+from imp2tf.values import DEAD, Union
+
+__all__ = ["Frames", "OnItsWay", "frames_of", "narrowed", "on_its_way", "record_of", "renewed", "split_records"]
+
+
+class OnItsWay:
+    """An exception that was raised and not yet caught; an object of the trace, so it joins field by field."""
+
+    error: Any
+    frames: Any
+
+
+def on_its_way(error: Any, frames: Any = None) -> OnItsWay:
+    """An exception of the program, raised here."""
+    record = current().born(OnItsWay())
+    record.error = error
+    record.frames = frames_of(error) if frames is None else frames
+    return record
+
+
+def record_of(raised: ProgramRaise) -> Any:
+    """What was raised, as a value: an `OnItsWay`, or a Union of some."""
+    session = current()
+    if raised.record is not None:
+        return raised.record
+    if raised.fresh and not session.is_born(raised.error):
+        session.born(raised.error)
+    return on_its_way(raised.error, frames_at(tuple(raised.frames)))
+
+
+def renewed(record: Any) -> Any:
+    """A record of this moment, which joins field by field with others."""
+    if isinstance(record, Union):
+        return Union(record.tag, [renewed(one) for one in record.alternatives])
+    return on_its_way(record.error, record.frames)
+
+
+def frames_of(error: Any) -> Any:
+    """Where an exception was raised: here, or where it was raised first if it is raised again."""
+    caught = current().caught
+    return caught[-1].frames if caught and caught[-1].error is error else frames_at(tuple(user_frames()))
+
+
+class Frames:
+    """The user's lines that raised an exception; the same object for the same lines, so that it joins as a constant."""
+
+    __slots__ = ("lines",)
+
+    def __init__(self, lines: tuple[Frame, ...]) -> None:
+        self.lines = lines
+
+
+@functools.cache
+def frames_at(lines: tuple[Frame, ...]) -> Frames:
+    """The one `Frames` of these lines."""
+    return Frames(lines)
+
+
+def split_records(result: Any) -> tuple[Any, Any]:
+    """The exceptions that a value may be, and the value without them."""
+    if isinstance(result, OnItsWay):
+        return result, DEAD
+    if not isinstance(result, Union):
+        return None, result
+    records = [one for one in result.alternatives if isinstance(one, OnItsWay)]
+    others = [one for one in result.alternatives if not isinstance(one, OnItsWay)]
+    if not records:
+        return None, result
+    return narrowed(result, records), narrowed(result, others) if others else DEAD
+
+
+def narrowed(union: Union, kept: list[Any]) -> Any:
+    """A union of some of its alternatives; the tag of the others is not read."""
+    if len(kept) == 1:
+        return kept[0]
+    places = {id(one): i for i, one in enumerate(kept)}
+    moved = [places.get(id(one), 0) for one in union.alternatives]
+    return Union(tf.gather(tf.constant(moved, tf.int32), union.tag), kept)
