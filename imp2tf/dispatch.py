@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, Recompiled, RecompileLimit, TraceFailed, XlaRefused
 from imp2tf.exceptions import ProgramRaise, innermost
-from imp2tf.guards import Miss, describe_guard, find_misses, relax
+from imp2tf.guards import Miss, describe_guard, find_misses, is_superseded, relax
 from imp2tf.input_signature import InputSignature
 from imp2tf.logs import is_logged, log
 from imp2tf.options import Options
@@ -264,12 +264,17 @@ class Dispatcher:
                 if not self.relaxations.active():
                     raise
                 self._give_up_relaxing()
+        self._drop_superseded()
         self._count("traces")
         self._log_graph(graph)
         graph.run.count_host_call = functools.partial(self._count, "host_calls")
         self.graphs.insert(0, graph)
         self.last_failure = None
         return graph
+
+    def _drop_superseded(self) -> None:
+        """Graphs that take for constant what varies make room; the next one for their values serves others too."""
+        self.graphs = [graph for graph in self.graphs if not is_superseded(graph.guards, self.relaxations)]
 
     def _log_graph(self, graph: Graph) -> None:
         if is_logged("graph"):

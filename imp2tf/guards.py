@@ -215,6 +215,11 @@ def relax(misses: Sequence[Miss], relaxations: Relaxations) -> None:
             relaxations.shapes[key] = tf.TensorShape(dims)
 
 
+def is_superseded(guards: Sequence[Guard], relaxations: Relaxations) -> bool:
+    """Whether a graph takes a number for constant that has varied since and is an input of newer graphs."""
+    return any(guard.check == "literal" and type(guard.expected) in (int, float) and relaxations.number(guard.source) for guard in guards)
+
+
 def _differ_as_arrays(found: Any, expected: Any) -> bool:
     """Whether an array differs from what was expected in its elements, or the sizes of its dimensions, only."""
     return type(found) is np.ndarray and found.dtype == expected.dtype and found.ndim == len(expected.shape)
