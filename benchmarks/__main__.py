@@ -20,7 +20,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import conversion, dispatch, guards, plot, report, retention, steps
+from benchmarks import conversion, dispatch, guards, keras_fit, plot, report, retention, steps
 from benchmarks.contenders import CONVERTED
 from benchmarks.protocol import Result, Settings
 
@@ -37,6 +37,7 @@ SUITES = {
     "conversion": Suite(conversion.CASES, conversion.run),
     "dispatch": Suite(dispatch.CASES, dispatch.run),
     "guards": Suite(guards.CASES, guards.run),
+    "keras": Suite(keras_fit.CASES, keras_fit.run),
     "retention": Suite(retention.CASES, retention.run),
     "step": Suite(steps.CASES, steps.run),
 }

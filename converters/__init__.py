@@ -17,6 +17,7 @@ from imp2tf.converters import (
     formatting,
     functions,
     generators,
+    heaps,
     if_,
     introspection,
     iteration_builtins,
@@ -81,6 +82,7 @@ register_converters(CONVERTERS)
 __all__ = [
     "CONVERTERS",
     "generators",
+    "heaps",
     "introspection",
     "iteration_builtins",
     "math_",

@@ -9,12 +9,13 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf import attributes
-from imp2tf.alternatives import over, raise_error
+from imp2tf.alternatives import number_of, over, raise_error
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.containers import container_length, listed
 from imp2tf.dict_views import DictView
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
+from imp2tf.forcing import kept_class
 from imp2tf.foreign import register_host_method
 from imp2tf.heap import is_container, is_user_function
 from imp2tf.tf_compat import is_symbolic_tensor
@@ -48,7 +49,7 @@ def len_(value: Any) -> Any:
     if listed(value) is not None:
         return container_length(listed(value))
     if isinstance(value, Deferred):
-        return fall_back(NeedsValue, f"len() of {value!r}")
+        return number_of(len, value)
     return run_operation(len, value)
 
 
@@ -62,7 +63,8 @@ def isinstance_(value: Any, cls: Any) -> Any:
     if listed(value) is not None:
         return run_operation(isinstance, (), cls)
     if isinstance(value, Deferred):
-        return fall_back(NeedsValue, f"isinstance() of {value!r}")
+        known = kept_class(value)
+        return fall_back(NeedsValue, f"isinstance() of {value!r}") if known is None else run_operation(issubclass, known, cls)
     return value.refuse() if isinstance(value, StandIn) else run_operation(isinstance, value, cls)
 
 
@@ -77,6 +79,8 @@ def type_(value: Any, *rest: Any, **kwargs: Any) -> Any:
         return fall_back(NeedsValue, "type() of a tensor")
     if isinstance(value, StandIn):
         value.refuse()
+    if isinstance(value, Deferred):
+        return kept_class(value) or fall_back(NeedsValue, f"type() of {value!r}")
     return NUMBER_TYPES[value.kind] if isinstance(value, PyNumber) else type(value)
 
 

@@ -14,6 +14,7 @@ from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import as_number, run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.containers import append, listed, new, new_list, static, tuple_of
+from imp2tf.dict_views import DictView
 from imp2tf.errors import ForeignCall, NeedsValue, UnsupportedSyntax, fall_back
 from imp2tf.generators import PushedEnumerate, PushedMap, as_pushed
 from imp2tf.growable import picked, stacked_column
@@ -30,12 +31,13 @@ from imp2tf.iteration import (
     drained,
     reversed_cursor,
 )
+from imp2tf.opaque import call_library
 from imp2tf.operations import truth_of
 from imp2tf.picking import permuted
 from imp2tf.region import leave_to_python_if, select, stop_if
 from imp2tf.specs import Dense, Number
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import SKIP, Deferred, Growable, PyNumber, Table, Union, is_runtime, number_kind
+from imp2tf.values import SKIP, Deferred, Growable, PyNumber, StandIn, Table, Union, is_runtime, number_kind
 
 
 @replace_call(range)
@@ -123,6 +125,8 @@ def list_(value: Any = ()) -> Any:
         return Deferred(list, (value,))
     if isinstance(value, list) or listed(value) is not None or isinstance(contents_of(value), Growable):
         return new_list(contents(listed(value) or value))
+    if isinstance(value, dict) and isinstance(contents(value), (Table, Union)):
+        return DictView(value, "keys").listed()
     items = drained(value) if not is_lazy(value) and as_pushed(value) is None else None
     if items is not None:
         return new_list(items)
@@ -250,7 +254,9 @@ def next_(iterator: Any, *default: Any) -> Any:
         if default:
             fall_back(ForeignCall, "next() with a default on an object with __next__")
         return call(method, iterator)
-    return fall_back(ForeignCall, f"next() on a {type(iterator).__name__}")
+    if isinstance(iterator, StandIn):
+        return iterator.refuse()
+    return call_library(next, (iterator, *default), {})
 
 
 def _next_static(iterator: StaticIterator, default: tuple[Any, ...]) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.alternatives import over, truth
+from imp2tf.alternatives import number_of, over, truth
 from imp2tf.arithmetic import as_number, in_int_range, run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.errors import NeedsValue, fall_back
@@ -27,7 +27,7 @@ def _number_of(kind: str, value: Any) -> Any:
     if isinstance(value, Deferred):
         if value.function is numpy_value:
             return _number_of(kind, value.args[0])
-        return fall_back(NeedsValue, f"{kind}() of {value!r}")
+        return number_of(NUMBER_TYPES[kind], value)
     if isinstance(value, PyNumber):
         return _convert_number(kind, value)
     if is_variable(value):

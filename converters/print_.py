@@ -22,6 +22,9 @@ from imp2tf.effects import host_call
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.foreign import lowered, materialized, register_host_method
 from imp2tf.heap import contents, has_written_fields, is_container, is_user_function
+from imp2tf.opaque import keep_apart
+from imp2tf.reach import reach_of
+from imp2tf.session import current
 from imp2tf.values import Deferred, PyNumber, Union
 
 STREAMS = ("stdout", "stderr")
@@ -37,7 +40,7 @@ def print_(*values: Any, sep: Any = None, end: Any = None, file: Any = None, flu
     def show(sep: Any, end: Any, flush: Any, *shown: Any) -> None:
         print(*shown, sep=sep, end=end, flush=flush, file=_stream(stream))
 
-    host_call(show, sep, end, flush, *map(printable, values))
+    host_call(show, sep, end, flush, *map(printable, values), name="print")
 
 
 @replace_call(tf.print)
@@ -99,7 +102,7 @@ def stream_method(owner: Any, name: str, args: tuple[Any, ...], kwargs: dict[str
     """``sys.stdout.write(text)``: returns the number of characters."""
     del kwargs
     stream = _stream_name(owner)
-    host_call(lambda *shown: getattr(_stream(stream), name)(*shown), *args)
+    host_call(lambda *shown: getattr(_stream(stream), name)(*shown), *args, name=name if name != "write" else None)
     if name != "write":
         return None
     return Deferred(len, args) if isinstance(args[0], Deferred) else len(args[0])
@@ -119,4 +122,18 @@ for _function in (logging.debug, logging.info, logging.warning, logging.error, l
 
 
 def _log(method: Callable[..., None], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    host_call(lambda *shown: method(*shown, **kwargs), *map(printable, args))
+    logger = getattr(method, "__self__", logging.root)
+    if reach_of(_handlers(logger)) is None:
+        keep_apart(current(), "a handler of the logger may run code of the program", ())
+    host_call(lambda *shown: method(*shown, **kwargs), *map(printable, args), name=method.__name__)
+
+
+def _handlers(logger: logging.Logger) -> list[Any]:
+    """Who sees what a logger is told."""
+    found: list[Any] = [*logger.filters]
+    above: logging.Logger | None = logger
+    while above is not None:
+        for handler in above.handlers:
+            found.extend([type(handler), *handler.filters, getattr(handler, "stream", None), handler.formatter])
+        above = above.parent if above.propagate else None
+    return found

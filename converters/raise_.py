@@ -15,7 +15,7 @@ import gast
 
 from imp2tf.alternatives import over
 from imp2tf.calls import call
-from imp2tf.exceptions import ProgramRaise
+from imp2tf.exceptions import ProgramRaise, in_context
 from imp2tf.exits import RAISE
 from imp2tf.namespace import operator
 from imp2tf.operations import truth_of
@@ -65,6 +65,8 @@ def raise_(error: Any) -> None:
         over(error, raise_)
         return
     instance = exception_instance(error)
+    if current().is_born(instance):
+        in_context(instance)
     raised_again = ProgramRaise(instance, fresh=False)
     raised_again.frames = list(frames_of(instance).lines)
     raise raised_again
@@ -77,7 +79,8 @@ def raised(error: Any) -> Any:
         return renewed(current().caught[-1])
     if isinstance(error, Union):
         return over(error, raised)
-    return on_its_way(exception_instance(error))
+    instance = exception_instance(error)
+    return on_its_way(in_context(instance) if current().is_born(instance) else instance)
 
 
 def _is_caught(error: Any) -> bool:

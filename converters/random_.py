@@ -21,14 +21,14 @@ from imp2tf.session import current
 def set_seed(seed: Any) -> None:
     """``tf.random.set_seed(seed)``: from now on the random operations of this trace are eager's."""
     _draw_from_eager("a seed is set after random numbers were drawn without one")
-    host_call(tf.random.set_seed, seed)
+    host_call(tf.random.set_seed, seed, name="set_seed")
 
 
 @replace_call_of("keras.src.utils.rng_utils", "set_random_seed")
 def set_random_seed(original: Callable[[Any], None], seed: Any) -> None:
     """``keras.utils.set_random_seed(seed)``: also seeds Python and NumPy."""
     _draw_from_eager("a seed is set after random numbers were drawn without one")
-    host_call(original, seed)
+    host_call(original, seed, name="set_random_seed")
 
 
 @replace_call(tf.random.set_global_generator)

@@ -21,8 +21,10 @@ from imp2tf.attributes import FieldsOf
 from imp2tf.calls import call
 from imp2tf.containers import listed, tuple_of
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
+from imp2tf.forcing import computed
 from imp2tf.heap import is_container, is_user_function
 from imp2tf.namespace import operator, rt
+from imp2tf.opaque import change_array
 from imp2tf.quote import quote_expr
 from imp2tf.rewrite import Converter
 from imp2tf.targets import constant
@@ -94,7 +96,7 @@ def tensor_key(key: Any) -> Any:
 
 def _deferred_item(owner: Any, key: Any) -> Any:
     if isinstance(owner, (Deferred, np.ndarray, str, bytes)):
-        return Deferred(python.getitem, (owner, key))
+        return computed(python.getitem, (owner, key))
     return fall_back(NeedsValue, f"an element of a {type(owner).__name__} at a position that only the run knows")
 
 
@@ -106,6 +108,9 @@ def set_item(owner: Any, key: Any, value: Any) -> None:
         return
     if isinstance(key, Union):
         over(key, lambda one: set_item(owner, one, value))
+        return
+    if isinstance(owner, (Deferred, np.ndarray)):
+        change_array(python.setitem, owner, key, value)
         return
     method = getattr(type(owner), "__setitem__", None)
     if is_user_function(method):

@@ -2,11 +2,13 @@
 
     with m as v: body   -->   rt.with_(m, _target_1, _with_2, state)
 
-A manager that Python alone can run (a lock, a redirected stream) makes the call run as Python.
+A lock is held by the whole call, from before its guards are checked: what the trace reads under it is then as the lock protects
+it. A manager that Python alone can run (a redirected stream) makes the call run as Python.
 """
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -25,11 +27,13 @@ from imp2tf.quote import GIVEN, quote, quote_expr
 from imp2tf.records import split_records
 from imp2tf.region import cond, contained, handled, scope
 from imp2tf.rewrite import Converter
+from imp2tf.session import current
 from imp2tf.states import State
 from imp2tf.targets import assign, constant, target_names
 from imp2tf.try_state import leave_raising, set_exit
 from imp2tf.values import DEAD, PyNumber, Union
 
+LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Semaphore)
 Block = Callable[[], None]
 
 
@@ -64,6 +68,8 @@ def with_(manager: Any, target: Callable[[Any], None] | None, body: Block, state
         _user_manager(manager, target, body, state)
     elif is_tensorflow(type(manager)) or isinstance(manager, (contextlib.nullcontext, contextlib._GeneratorContextManager)):
         _library_manager(manager, target, body, state)
+    elif isinstance(manager, LOCKS):
+        _lock(manager, target, body)
     else:
         fall_back(ForeignCall, f"with {type(manager).__module__}.{type(manager).__qualname__}")
 
@@ -80,6 +86,25 @@ def _library_manager(manager: Any, target: Callable[[Any], None] | None, body: B
 
         afterwards = contained(run, state)
     afterwards()
+
+
+def _lock(manager: Any, target: Callable[[Any], None] | None, body: Block) -> None:
+    """``with lock:``, for one lock, or locks inside one another, that every call takes."""
+    session, outside = current(), current().outside
+    source = session.sources.get(id(manager))
+    if session.embedded or session.regions or session.trying or source is None:
+        fall_back(ForeignCall, f"with {type(manager).__module__}.{type(manager).__qualname__}")
+    if source not in outside.locks:
+        if outside.locks_held != len(outside.locks):
+            fall_back(ForeignCall, "several locks are held one after the other")
+        outside.locks.append(source)
+    outside.locks_held += 1
+    try:
+        if target is not None:
+            target(True)
+        body()
+    finally:
+        outside.locks_held -= 1
 
 
 def _user_manager(manager: Any, target: Callable[[Any], None] | None, body: Block, state: State) -> None:

@@ -14,9 +14,10 @@ from imp2tf.distribution import install
 from imp2tf.errors import ConversionError, DivergenceError
 from imp2tf.export import save
 from imp2tf.stance import set_stance
+from imp2tf.substitution import substitute
 
 install()
 
 __version__ = "0.1.0"
 __all__ = ["ConversionError", "ConvertedFunction", "DivergenceError", "convert", "disable", "explain",
-           "save", "set_stance"]
+           "save", "set_stance", "substitute"]

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from imp2tf.errors import LostValue, NeedsValue, fall_back
 from imp2tf.exceptions import ProgramRaise
+from imp2tf.forcing import forced
 from imp2tf.growable import growable_length
 from imp2tf.heap import contents, is_container
 from imp2tf.region import select, stop_if
@@ -15,7 +16,7 @@ from imp2tf.session import active
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import LOST, UNBOUND, Deferred, Growable, PyNumber, StandIn, Table, Union
 
-__all__ = ["bound", "over", "raise_error", "stripped", "truth", "truth_number"]
+__all__ = ["bound", "number_of", "over", "raise_error", "stripped", "truth", "truth_number"]
 
 
 def over(union: Union, operation: Callable[[Any], Any]) -> Any:
@@ -85,12 +86,18 @@ def truth(value: Any) -> Any:
     if is_symbolic_tensor(value):
         return _tensor_truth(value)
     if isinstance(value, Deferred):
-        fall_back(NeedsValue, f"the truth of {value!r} is needed")
+        return truth(number_of(bool, value))
     if active() is not None and is_container(value):
         return _container_truth(contents(value))
     if isinstance(value, StandIn):
         value.refuse()
     return _python_truth(value)
+
+
+def number_of(function: Callable[..., Any], *values: Any) -> PyNumber:
+    """A Python number of values that are known after the run, which Python computes when the run gets here."""
+    found = forced(Deferred(function, values))
+    return found if isinstance(found, PyNumber) else fall_back(NeedsValue, f"{function.__name__}() of {values[0]!r} is needed")
 
 
 def _tensor_truth(value: tf.Tensor) -> tf.Tensor:

@@ -188,7 +188,12 @@ class ConvertedFunction(Generic[P, R]):
         """Call the function (if arguments are given) and report what runs as a graph, what as Python, and why."""
         if args or kwargs or not self._dispatcher.parameters.names:
             self(*args, **kwargs)
-        return Report(self.__qualname__, self.stats(), self.guards(), list(self._dispatcher.misses))
+        return Report(self.__qualname__, self.stats(), self.guards(), list(self._dispatcher.misses), self._python_calls())
+
+    def _python_calls(self) -> list[str]:
+        """What Python the newest graph calls, and where."""
+        graphs = self._dispatcher.graphs
+        return [f"{reason} [{location}]" if location else reason for reason, location in graphs[0].python_calls] if graphs else []
 
     def guards(self) -> list[str]:
         """What the newest graph assumes."""

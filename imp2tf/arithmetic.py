@@ -14,8 +14,9 @@ import tensorflow as tf
 from imp2tf.alternatives import over, raise_error
 from imp2tf.errors import NeedsValue, TraceFailed, fall_back
 from imp2tf.exceptions import ProgramRaise
+from imp2tf.forcing import RunArray, computed, tensor_of
 from imp2tf.region import stop_if
-from imp2tf.session import active
+from imp2tf.session import active, suspended
 from imp2tf.tf_compat import in_replica, is_symbolic_tensor
 from imp2tf.values import NUMBER_DTYPES, Deferred, PyNumber, Union, is_runtime, number_kind
 
@@ -215,10 +216,24 @@ def binary(op: str, a: Any, b: Any, function: Function | None = None) -> Any:
     if isinstance(a, PyNumber) or isinstance(b, PyNumber):
         return _with_number(op, BINARY[op], a, b)
     if isinstance(a, Deferred) or isinstance(b, Deferred):
-        return _deferred(BINARY[op], a, b)
+        return _deferred(binary, op, a, b)
     if op == "%" and isinstance(a, (str, bytes)) and holds_runtime(b):
         return Deferred(operator.mod, (a, b))
+    if (a is None and is_symbolic_tensor(b)) or (b is None and is_symbolic_tensor(a)):
+        _refuse_none(BINARY[op], a, b)
     return run_operation(function or BINARY[op], a, b)
+
+
+def _refuse_none(function: Function, a: Any, b: Any) -> None:
+    """Raise what eager says of an operator between a tensor and None, which is the same for each tensor."""
+    with tf.init_scope(), suspended():
+        try:
+            function(*[None if one is None else tf.zeros([], one.dtype) for one in (a, b)])
+        except (TypeError, ValueError) as error:
+            refused = error
+        else:
+            return
+    raise ProgramRaise(refused)
 
 
 def _with_number(op: str, function: Function, a: Any, b: Any) -> Any:
@@ -226,6 +241,8 @@ def _with_number(op: str, function: Function, a: Any, b: Any) -> Any:
         return _numbers(op, a, b)
     if isinstance(a, (str, bytes)) and op == "%":
         return Deferred(operator.mod, (a, b))
+    if isinstance(a, Deferred) or isinstance(b, Deferred):
+        return computed(function, (a, b))
     for this, other in ((a, b), (b, a)):
         if isinstance(this, PyNumber) and isinstance(other, (tf.Tensor, tf.Variable, tf.RaggedTensor)):
             dtype = other.dtype
@@ -237,11 +254,14 @@ def _with_number(op: str, function: Function, a: Any, b: Any) -> Any:
     return fall_back(NeedsValue, f"{op} of {kinds[0]} and {kinds[1]} needs a run-time number's value")
 
 
-def _deferred(function: Function, a: Any, b: Any) -> Deferred:
-    for value in (a, b):
-        if is_symbolic_tensor(value):
-            fall_back(NeedsValue, f"{function.__name__} of a tensor and a Python value that is known after the run")
-    return Deferred(function, (a, b))
+def _deferred(again: Callable[[str, Any, Any], Any], op: str, a: Any, b: Any) -> Any:
+    for this, other in ((a, b), (b, a)):
+        if isinstance(this, Deferred) and isinstance(other, (tf.Tensor, tf.Variable)):
+            found = tensor_of(this)
+            if isinstance(found, tf.Tensor):
+                found = run_operation(RunArray(found).converted, other.dtype)
+            return again(op, found, b) if this is a else again(op, a, found)
+    return computed({**BINARY, **COMPARE}[op], (a, b))
 
 
 def unary(op: str, a: Any) -> Any:
@@ -257,7 +277,7 @@ def unary(op: str, a: Any) -> Any:
         number = as_number(a, kind)
         return PyNumber(kind, -number if op == "-" else number)
     if isinstance(a, Deferred):
-        return Deferred(UNARY[op], (a,))
+        return computed(UNARY[op], (a,))
     return run_operation(UNARY[op], a)
 
 
@@ -270,7 +290,7 @@ def compare(op: str, a: Any, b: Any) -> Any:
     if isinstance(a, PyNumber) or isinstance(b, PyNumber):
         return _compare_number(op, a, b)
     if isinstance(a, Deferred) or isinstance(b, Deferred):
-        fall_back(NeedsValue, f"{op} needs a Python value that is known after the run")
+        return _deferred(compare, op, a, b)
     return run_operation(COMPARE[op], a, b)
 
 
@@ -281,7 +301,7 @@ def _compare_number(op: str, a: Any, b: Any) -> Any:
         x, y = as_number(a, kind), as_number(b, kind)
         function = {"==": tf.equal, "!=": tf.not_equal}.get(op, COMPARE[op])
         return PyNumber("bool", function(x, y))
-    if any(isinstance(value, (tf.Tensor, tf.Variable, np.ndarray, np.generic)) for value in (a, b)):
+    if any(isinstance(value, (tf.Tensor, tf.Variable, np.ndarray, np.generic, Deferred)) for value in (a, b)):
         return _with_number(op, COMPARE[op], a, b)
     if op in ("==", "!="):
         return op == "!="

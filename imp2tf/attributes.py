@@ -59,9 +59,12 @@ def get_attribute(owner: Any, name: str, default: Any = MISSING) -> Any:
 
 def _plain(owner: Any, name: str, default: Any) -> Any:
     try:
-        return getattr(owner, name) if default is MISSING else getattr(owner, name, default)
+        value = getattr(owner, name) if default is MISSING else getattr(owner, name, default)
     except AttributeError as error:
         return raise_error(error)
+    if isinstance(owner, types.ModuleType) and isinstance(value, (types.MethodType, types.BuiltinFunctionType)):
+        current().source_of(value)  # a method of an object of the module, such as the one that `random.random` belongs to
+    return value
 
 
 def _is_library_object(owner: Any) -> bool:

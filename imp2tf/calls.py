@@ -23,7 +23,7 @@ from imp2tf.disabled import is_disabled
 from imp2tf.errors import Fallback, ForeignCall, NeedsValue, SeveralKinds, UnsupportedSyntax, fall_back
 from imp2tf.exceptions import innermost, user_frames
 from imp2tf.heap import contents, is_drop_in, is_user_function
-from imp2tf.opaque import call_opaque
+from imp2tf.opaque import call_disabled
 from imp2tf.places import Attribute
 from imp2tf.purity import has_plain_new
 from imp2tf.region import scope
@@ -32,11 +32,13 @@ from imp2tf.sources import Member
 from imp2tf.tf_compat import builds_inside, in_eager_mode
 from imp2tf.values import LOST, Deferred, GeneratorCall, Sentinel, Union
 
-__all__ = ["Activation", "InForeignGraph", "call", "callback", "converted_of", "invoke", "replace_call", "replace_call_of"]
+__all__ = ["Activation", "InForeignGraph", "add_substitute", "call", "callback", "converted_of", "invoke", "replace_call",
+           "replace_call_of"]
 
 MAX_RECURSION_IN_REGIONS = 6
 
 _replacements: dict[Any, Callable[..., Any]] = {}
+_substitutes: dict[Any, Callable[..., Any]] = {}
 _named: dict[tuple[str, str], Callable[..., Any]] = {}
 
 
@@ -61,9 +63,42 @@ def replace_call(*originals: Any) -> Callable[[Callable[..., Any]], Callable[...
     return register
 
 
+def add_substitute(original: Any, twin: Callable[..., Any]) -> None:
+    """Inside a trace, calls of `original` go to a function of the user, but for those that it makes itself."""
+    _substitutes[original] = twin
+
+
+def _substitute_of(function: Any) -> Callable[..., Any] | None:
+    """The user's function that stands for `function`, or for the method that it is, with its object."""
+    if not _substitutes:
+        return None
+    owner = getattr(function, "__self__", None)
+    if owner is None or isinstance(owner, types.ModuleType) or function in _substitutes:
+        return _as_twin(function) if function in _substitutes else None
+    method = getattr(function, "__func__", None) or getattr(type(owner), getattr(function, "__name__", ""), None)
+    return functools.partial(_as_twin(method), owner) if method in _substitutes else None
+
+
+def _as_twin(original: Any) -> Callable[..., Any]:
+    def twin(*args: Any, **kwargs: Any) -> Any:
+        inside = current().outside.substituting
+        if original in inside:
+            return _call_object(original, args, kwargs)
+        inside.append(original)
+        try:
+            return call(_substitutes[original], *args, **kwargs)
+        finally:
+            inside.remove(original)
+
+    return twin
+
+
 def replacement_of(function: Any) -> Callable[..., Any] | None:
     """What stands for `function`, or for the function of a method, inside a trace, if anything does."""
     try:
+        twin = _substitute_of(function)
+        if twin is not None:
+            return twin
         found = _replacements.get(function)
         if found is None and isinstance(function, types.MethodType) and function.__func__ in _replacements:
             return functools.partial(_replacements[function.__func__], function.__self__)
@@ -105,7 +140,7 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _call_object(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if is_disabled(function):
-        return _noted(lambda: call_opaque(function, args, kwargs))
+        return _noted(lambda: call_disabled(function, args, kwargs))
     if isinstance(function, types.FunctionType) and hasattr(function, "__imp2tf_callback__"):
         return call(function.__imp2tf_callback__, *args, **kwargs)
     if is_drop_in(function):

@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.alternatives import raise_error, truth
+from imp2tf.alternatives import over, raise_error, truth
 from imp2tf.arithmetic import run_operation
 from imp2tf.container_items import dict_item_at, with_item, without
 from imp2tf.containers import append, by_alternative, concatenated, grow, grown, has_element, holding, new, new_list, static
@@ -46,6 +46,8 @@ def container_method(method: ContainerMethod, args: tuple[Any, ...], kwargs: dic
         return append(owner, args[0])
     if isinstance(owner, dict) and name in DICT_VIEWS and not args and not kwargs:
         return current().born(DictView(owner, name))
+    if isinstance(owner, (dict, set)) and args and isinstance(args[0], Union):
+        return over(args[0], lambda one: container_method(method, (one, *args[1:]), kwargs))
     found = contents(owner)
     if isinstance(found, Union):
         return by_alternative(owner, found, lambda: container_method(method, args, kwargs))
@@ -104,6 +106,8 @@ def _extend_left(owner: Any, found: Growable, values: Any) -> None:
 def _pop(owner: Any, found: Growable, *index: Any) -> Any:
     rest, value = taken(found, index, _kind(owner))
     set_contents(owner, rest)
+    current().taken.add(id(value))
+    current().kept.append(value)
     return value
 
 

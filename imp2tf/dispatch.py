@@ -15,16 +15,19 @@ import tensorflow as tf
 
 from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, Recompiled, RecompileLimit, TraceFailed, XlaRefused
 from imp2tf.exceptions import ProgramRaise, innermost
-from imp2tf.guards import describe_guard, find_misses, relax
+from imp2tf.guards import describe_guard, find_misses, is_superseded, relax
 from imp2tf.input_signature import InputSignature
 from imp2tf.inspection import nodes_of
 from imp2tf.logs import is_logged, log
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
+from imp2tf.profile import Recording, Replay, watching
+from imp2tf.results import Profile
 from imp2tf.session import Relaxations, in_host_call
 from imp2tf.stance import stance
-from imp2tf.tf_compat import eager_context
-from imp2tf.trace import AlwaysRaises, Graph, OperationFailed, refused_by_xla, trace_call
+from imp2tf.substitution import substitutions
+from imp2tf.tf_compat import eager_context, tape_may_record
+from imp2tf.trace import AlwaysRaises, CannotGoOn, Graph, OperationFailed, kinds_of, refused_by_xla, trace_call
 from imp2tf.verify import unverifiable, verified
 
 __all__ = ["Dispatcher", "FallbackRecord"]
@@ -35,7 +38,9 @@ FAR = 3  # graphs that are tried before one that is used is brought forward
 MOST_MISSES_SHOWN = 5
 CALLS_THAT_PAY = 4  # for one trace
 MOST_GRAPHS = 16  # times the limit: for as many objects of a class
+PATIENCE_WITH_PROFILES = 3  # runs in Python that were to show what a call returns, and did not
 NESTED = "Python that a running graph calls calls it: TensorFlow may wait for ever for a graph inside a graph"
+TAPED = "a tape records, and would not see where a tensor comes from that Python returns to the graph"
 LEAST_BUDGET, BUDGET_FACTOR = 1.0, 8.0  # seconds, times the first trace: library code may unroll for unknown shapes
 
 
@@ -82,7 +87,9 @@ class Dispatcher:
     def reset(self) -> None:
         """Forget all graphs and everything learned."""
         self.graphs: list[Graph] = []
-        self.relaxations = Relaxations(declared=self.signature.declared if self.signature else {})
+        self.substitutions = substitutions()
+        self.profile = Profile()
+        self.relaxations = Relaxations(declared=self.signature.declared if self.signature else {}, profile=self.profile)
         self.counts: collections.Counter[str] = collections.Counter()
         self.fallbacks: dict[tuple[str, Location | None], FallbackRecord] = {}
         self.settled: FallbackRecord | None = None
@@ -90,8 +97,15 @@ class Dispatcher:
         self.failures_in_a_row = 0
         self.misses: collections.deque[str] = collections.deque(maxlen=100)
         self.exhausted: RecompileLimit | None = None
+        self.seen: list[Any] | None = None  # the kinds of arguments of the last call that was profiled
         self.jit_compile = self.options.jit_compile
         self.context = eager_context()
+
+    def _forget_graphs(self) -> None:
+        """Functions have got substitutes since: what was traced, or given up, may be traced otherwise now."""
+        with self.lock:
+            self.substitutions = substitutions()
+            self.graphs, self.settled, self.failures_in_a_row = [], None, 0
 
     def _count(self, what: str, by: int = 1) -> int:
         with self.counting:
@@ -101,14 +115,19 @@ class Dispatcher:
     # -------------------------------------------------------------------------------------- calls
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function."""
-        profiled = self._count("calls") <= self.profile_runs
+        if self.substitutions != substitutions():
+            self._forget_graphs()
         chosen = stance()
+        profiled = self._count("calls") <= self.profile_runs and chosen != "verify"
         values = self._bound(args, kwargs)
         if values is not None and self.signature is not None:
             values = self.signature.conform(values)
             args, kwargs = self.parameters.unbind(values)
-        if values is None or (profiled and chosen != "verify") or chosen == "force_eager" or tf.config.functions_run_eagerly():
+        if values is None or chosen == "force_eager" or tf.config.functions_run_eagerly():
             return self._plain(args, kwargs)
+        if profiled:
+            self.seen = kinds_of(self.relaxations, self.parameters, values)
+            return self._profiled(args, kwargs)
         if in_host_call():
             return self._python(args, kwargs, self.note(ForeignCall(NESTED)))
         if self.settled is not None:
@@ -116,6 +135,8 @@ class Dispatcher:
         ready = self._ready(values) or self._new_graph(values)
         if isinstance(ready, ConversionError):
             return (self._certain if isinstance(ready.__cause__, AlwaysRaises) else self._fall_back)(ready, args, kwargs)
+        if ready[0].outside.gives_tensors and tape_may_record():
+            return self._python(args, kwargs, self.note(ForeignCall(TAPED)))
         return (self._verified if chosen == "verify" else self._run)(*ready, values, args, kwargs)
 
     def _certain(self, failure: ConversionError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -170,18 +191,27 @@ class Dispatcher:
         """Run a graph; what it cannot do after all is done by Python, outside of the handler of the error that said so."""
         failure: ConversionError | None = None
         failed: tf.errors.OpError | None = None
+        stuck: CannotGoOn | None = None
+        held = False
         try:
-            result = graph(captured, values)
+            with graph.locked(values) if graph.outside.locks else contextlib.nullcontext(captured) as inputs:
+                held = inputs is not None
+                result = graph(inputs, values) if inputs is not None else None
         except Fallback as fallback:
             failure = fallback.error
         except OperationFailed as operation:
             failed = operation.error
+        except CannotGoOn as stopped:
+            stuck = stopped
         except BaseException:
             self._count("graph_calls")
             raise
         else:
-            self._count("graph_calls")
-            return result
+            if held:
+                self._count("graph_calls")
+                return result
+        if stuck is not None:
+            return self._go_on(graph, stuck, args, kwargs)
         if failed is not None and graph.xla:
             failure = XlaRefused(f"XLA does not run the graph: {_first_line(failed)}")
         elif failed is not None and graph.has_effects:
@@ -192,6 +222,23 @@ class Dispatcher:
         if failure is not None:
             return self._fall_back(failure, args, kwargs)
         return self._plain(args, kwargs)  # an operation failed and nothing was done yet: let eager say it
+
+    def _go_on(self, graph: Graph, stuck: CannotGoOn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Python goes on where a run had to stop: it is given what the calls of Python returned that the run has made."""
+        if not stuck.raised:
+            with self.lock:
+                self.graphs = [one for one in self.graphs if one is not graph]
+        record = self.note(stuck.error)
+        if not graph.is_repeatable or not all(site in self.profile.seen for site, _ in stuck.history):
+            self._count("graph_calls")
+            stuck.give_up()
+        with self.counting:
+            record.count += 1
+        self._count("eager_calls")
+        replay = Replay(stuck.history)
+        with watching(replay):
+            result = replay.entered(self.function)(*args, **kwargs)
+        return result if replay.is_over else stuck.give_up()
 
     def _verified(self, graph: Graph, captured: list[Any], values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Plain Python, with the graph beside it."""
@@ -232,15 +279,18 @@ class Dispatcher:
                 return fallback.error
 
     def _trace(self, values: Sequence[Any]) -> Ready:
-        seeded = self.relaxations.seeded
-        try:
-            graph = self._traced(values)
-        except Fallback:
-            if self.relaxations.active():
+        graph = None
+        while graph is None:
+            learned, self.profile.wanted = self.relaxations.learned(), False
+            try:
+                graph = self._traced(values)
+            except Fallback:
+                if self.relaxations.learned() != learned:
+                    continue
+                if not self.relaxations.active():
+                    raise
                 self._give_up_relaxing()
-            elif self.relaxations.seeded == seeded:
-                raise
-            graph = self._traced(values)
+        self._drop_superseded()
         self._count("traces")
         self._log_graph(graph)
         graph.run.count_host_call = functools.partial(self._count, "host_calls")
@@ -248,6 +298,10 @@ class Dispatcher:
         graph.when_useless(functools.partial(_forget, weakref.ref(self)))
         self.last_failure = None
         return graph, graph.inputs(values)
+
+    def _drop_superseded(self) -> None:
+        """Graphs that take for constant what varies make room; the next one for their values serves others too."""
+        self.graphs = [graph for graph in self.graphs if not is_superseded(graph.guards, self.relaxations)]
 
     def _log_graph(self, graph: Graph) -> None:
         if is_logged("graph"):
@@ -286,7 +340,9 @@ class Dispatcher:
 
     def _give_up_relaxing(self) -> None:
         """What was relaxed steers Python: keep it constant from now on."""
-        self.relaxations.constant |= self.relaxations.numbers | {source for source, _ in self.relaxations.shapes}
+        relaxed = {source for source, _ in self.relaxations.shapes} | set(self.relaxations.arrays)
+        self.relaxations.constant |= self.relaxations.numbers | relaxed
+        self.relaxations.arrays.clear()
         self.relaxations.shapes.clear()
 
     def _pays(self, rivals: int) -> bool:
@@ -324,16 +380,37 @@ class Dispatcher:
     def _fall_back(self, error: ConversionError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.options.fullgraph:
             raise error
-        return self._python(args, kwargs, self._noted(error))
+        record = self._noted(error)
+        return self._recorded(args, kwargs, record) if self.profile.wanted else self._python(args, kwargs, record)
 
     def _noted(self, error: ConversionError) -> FallbackRecord:
         """The record of a reason; after it came often enough in a row there are no more attempts."""
         record = self.note(error)
         self.failures_in_a_row = self.failures_in_a_row + 1 if self.last_failure is record else 1
         self.last_failure = record
-        if self.failures_in_a_row >= error.patience:
+        if self.failures_in_a_row >= error.patience and not self.profile.wanted:
             self.settled = record
         return record
+
+    def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], record: FallbackRecord) -> Any:
+        """Plain Python, which shows what the calls return that the last trace did not know."""
+        self.profile.wanted = False
+        known = dict(self.profile.kinds)
+        with self.counting:
+            record.count += 1
+        try:
+            return self._profiled(args, kwargs)
+        finally:
+            if self.profile.kinds != known:
+                self.failures_in_a_row = 0
+            elif self.failures_in_a_row >= PATIENCE_WITH_PROFILES:
+                self.settled = record
+
+    def _profiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self._count("eager_calls")
+        recording = Recording(self.profile)
+        with watching(recording):
+            return recording.entered(self.function)(*args, **kwargs)
 
     def note(self, error: ConversionError) -> FallbackRecord:
         """The record of a reason; a new one is told."""

@@ -11,15 +11,18 @@ from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.errors import Fallback, Location, UnexpectedResult
 from imp2tf.exceptions import StopRun, innermost, user_frames
 from imp2tf.places import Contents, Place, Tail
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, read_draws
+from imp2tf.results import ANYTHING, Kind, Raised, Site, is_fresh, join_kinds, kind_of
 from imp2tf.session import Session, current, hosting
 from imp2tf.tf_compat import add_control_input, function_bodies, is_stateful_op
-from imp2tf.values import Deferred, Growable, PyNumber, Union
+from imp2tf.values import Deferred, Growable, Union
 
-__all__ = ["commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_result", "is_unchanged", "order_effects", "stop_run"]
+__all__ = ["commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_result", "host_value", "is_unchanged",
+           "order_effects", "pending_owners", "site_of", "stop_run"]
 
 QUIET_STATEFUL = frozenset({
     "LookupTableFindV2", "LookupTableSizeV2", "Placeholder", "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "StatelessCase",
@@ -30,41 +33,116 @@ READS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})  # e
 CALLS = frozenset({"If", "While", "Case", "StatefulPartitionedCall"})
 
 
-def host_call(function: Callable[..., object], *values: Any) -> None:
-    """Call `function` with the run-time values of `values` each time the graph passes here; what it raises ends the run."""
+def host_call(function: Callable[..., object], *values: Any, name: str | None = None) -> None:
+    """Call `function` with the run-time values of `values` each time the graph passes here; what it raises ends the run.
 
-    def silent(*found: Any) -> None:
+    `name` is what the program calls here, if that is all that `function` does.
+    """
+    run, site = current().run, site_of(name or "")
+
+    def silent(*found: Any) -> tuple[()]:
         function(*found)
+        run.history.append((site, None))
+        return ()
 
-    _call_at_run_time(silent, values, [])
+    _call_at_run_time(silent, values, [], name)
 
 
 def host_result(function: Callable[..., Any], *values: Any) -> Deferred:
     """As `host_call`; what `function` returns is kept by the run, and a number of the graph stands for it."""
-    run = current().run
-
-    def kept(*found: Any) -> int:
-        return run.keep(function(*found))
-
-    (handle,) = _call_at_run_time(kept, values, [tf.int64])
-    handle.set_shape([])
-    return Deferred(run.kept, [PyNumber("int", handle)])
+    result: Deferred = host_value(function, ANYTHING, values)
+    return result
 
 
-def _call_at_run_time(function: Callable[..., Any], values: Sequence[Any], returns: list[tf.DType]) -> Sequence[tf.Tensor]:
+def host_value(function: Callable[..., Any], kind: Kind, values: Sequence[Any], name: str | None = None,
+               note: Callable[[Kind], object] = lambda kind: None, pure: bool = False) -> Any:
+    """As `host_call`; what `function` returns, which is of a kind that is foretold.
+
+    A result of another kind ends the run; `note` is told its kind. A `pure` function may be called again.
+    """
+    run, site, where = current().run, site_of(name or ""), innermost(user_frames())
+    called = _catching(function, name or "Python", site, where) if current().trying and not pure else function
+
+    def packed(*found: Any) -> Sequence[Any]:
+        result = called(*found)
+        seen = kind_of(result, is_fresh(result))
+        if not pure:
+            run.history.append((site, result))
+        if kind is not ANYTHING and join_kinds(kind, seen) != kind:
+            note(seen)
+            raise UnexpectedResult(f"{name or 'Python'} returned {type(result).__name__}, unlike before", location=where)
+        return kind.pack(result, run)
+
+    if kind.holds_tensor():
+        current().outside.gives_tensors = True
+    tensors = [detached(tensor) for tensor in _call_at_run_time(packed, values, kind.dtypes(), name)]
+    return kind.unpack(iter(tensors), run)
+
+
+def _catching(function: Callable[..., Any], name: str, site: Site, where: Location | None) -> Callable[..., Any]:
+    """A function that is called under try: where it raises, Python goes on from there, since a handler may want it."""
+    session = current()
+    session.outside.needs_replay = f"{name} may raise under try or with"
+    run = session.run
+
+    def called(*args: Any) -> Any:
+        try:
+            return function(*args)
+        except Exception as error:  # whichever the program's handlers may name
+            run.history.append((site, Raised(error)))
+            surprise = UnexpectedResult(f"{name} raised {type(error).__name__} under try", location=where)
+        raise surprise
+
+    return called
+
+
+def detached(tensor: tf.Tensor) -> tf.Tensor:
+    """A tensor of Python, or for it: no gradient flows through."""
+    return tf.stop_gradient(tensor) if tensor.dtype.is_floating or tensor.dtype.is_complex else tensor
+
+
+def site_of(name: str) -> Site:
+    """The call of `name` at the user's line that runs in this trace."""
+    where = innermost(user_frames())
+    return (where.filename, where.line, name) if where else ("", 0, name)
+
+
+def _call_at_run_time(function: Callable[..., Any], values: Sequence[Any], returns: list[tf.DType],
+                      name: str | None) -> Sequence[tf.Tensor]:
     session = current()
     recorder = Recorder(session)
     recipes = [recorder.add(value) for value in values]
+    writes = _commits_if_any(session, recorder)
     run, frames = session.run, user_frames()
 
     def call(*tensors: tf.Tensor) -> Any:
         run.count_host_call()
         build = Build(tensors, run.args)
-        with hosting(), run.stopping(frames):
+
+        def written() -> list[tuple[Any, Any]]:
+            return [(place(build), value(build)) for place, value in writes]
+
+        with hosting(), run.stopping(frames, written):
             return function(*[recipe(build) for recipe in recipes])
 
-    session.python_calls.append(("Python is called", innermost(frames)))
-    return _python_op(session, call, recorder.tensors, returns).outputs
+    if name is None:
+        session.outside.unrepeatable = "Python is called"
+    else:
+        session.outside.sites.add(site_of(name))
+    session.python_calls.append((f"Python is called ({name})" if name else "Python is called", innermost(frames)))
+    return _python_op(session, call, [detached(tensor) for tensor in recorder.tensors], returns).outputs
+
+
+def _commits_if_any(session: Session, recorder: Recorder) -> list[tuple[Recipe, Recipe]]:
+    """What an exception of a host call would commit; nothing where a call that ended here could not."""
+    if session.embedded:
+        return []
+    count = len(recorder.tensors)
+    try:
+        return commits(session, recorder)
+    except Fallback:
+        del recorder.tensors[count:]
+        return []
 
 
 def _python_op(session: Session, call: Callable[..., Any], tensors: list[tf.Tensor], returns: list[tf.DType]) -> tf.Operation:
@@ -97,7 +175,13 @@ def stop_run(error: Callable[..., BaseException], *values: Any) -> None:
 
 def has_pending_writes(session: Session) -> bool:
     """Whether the trace has written something that others could see once it is committed."""
-    return any(not session.is_born(place.owner) and not is_unchanged(session, place, value) for place, value in session.store.items())
+    return bool(pending_owners(session))
+
+
+def pending_owners(session: Session) -> list[Any]:
+    """The objects older than the trace that it has written to."""
+    return [place.owner for place, value in session.store.items()
+            if not session.is_born(place.owner) and not is_unchanged(session, place, value)]
 
 
 def commits(session: Session, recorder: Recorder) -> list[tuple[Recipe, Recipe]]:

@@ -16,7 +16,7 @@ from typing import NoReturn
 __all__ = [
     "GENERATED_BLOCK", "Contents", "ConversionError", "DivergenceError", "Fallback", "ForeignCall", "GraphRefused", "Location", "LostValue",
     "NeedsValue", "NoFixpoint", "NoSource", "NotServable", "NotVerified", "RaisesUnderTry", "RecompileLimit", "Recompiled", "SeveralKinds",
-    "TraceFailed", "UnsupportedSyntax", "VariableCreated", "XlaRefused", "fall_back", "is_library_file", "is_own_file",
+    "TraceFailed", "UnexpectedResult", "UnsupportedSyntax", "VariableCreated", "XlaRefused", "fall_back", "is_library_file", "is_own_file",
     "user_location",
 ]
 
@@ -157,6 +157,13 @@ class Recompiled(ConversionError):
 
     code = "I2T115"
     hint = "pass what changes as a tensor, or keep it as it was"
+
+
+class UnexpectedResult(ConversionError):
+    """A Python call that a graph makes returned another kind of value than before, and the call could not go on as Python."""
+
+    code = "I2T116"
+    hint = "call the function again: it knows both kinds now; or mark it with @imp2tf.disable"
 
 
 class NotVerified(ConversionError):

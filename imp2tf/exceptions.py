@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
 from imp2tf.errors import GENERATED_BLOCK, ConversionError, GraphRefused, Location, is_library_file, is_own_file
-from imp2tf.session import Session
+from imp2tf.session import Session, active
 
-__all__ = ["TRACE_BOUNDARIES", "ProgramRaise", "StopRun", "frames_of_op", "innermost", "located", "raise_from_user_code",
+__all__ = ["TRACE_BOUNDARIES", "ProgramRaise", "StopRun", "frames_of_op", "in_context", "innermost", "located", "raise_from_user_code",
            "rebuilder", "strip_own_frames", "user_frames", "without_own_frames"]
 
 Frame = tuple[str, int, str]
@@ -41,6 +41,17 @@ class ProgramRaise(BaseException):
         self.fresh = fresh
         self.retry = retry
         self.frames = user_frames()
+        if fresh and retry is None:
+            in_context(error)
+
+
+def in_context(error: BaseException) -> BaseException:
+    """An exception raised here, with the one that is handled here as its context."""
+    session = active()
+    handled = session.caught[-1].error if session is not None and session.caught else None
+    if isinstance(handled, BaseException) and handled is not error and error.__context__ is None:
+        error.__context__ = handled
+    return error
 
 
 class StopRun(Exception):

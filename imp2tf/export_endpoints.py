@@ -150,8 +150,8 @@ def _known_kinds(function: Any, parameters: Parameters) -> Sequence[Any]:
         dispatcher = converted._dispatcher
         if dispatcher.signature is not None:
             return _declared(dispatcher.signature.places, len(owner), parameters)
-        for graph in dispatcher.graphs:
-            kinds = graph.kinds[len(owner):]
+        for traced in (*(graph.kinds for graph in dispatcher.graphs), dispatcher.seen or [OTHER] * (len(owner) + 1)):
+            kinds = traced[len(owner):]
             if not any(part is OTHER for part in tf.nest.flatten(kinds)):
                 return kinds
     specs = getattr(function, "input_signature", None)
@@ -159,7 +159,7 @@ def _known_kinds(function: Any, parameters: Parameters) -> Sequence[Any]:
         return parameters.bind(tuple(specs), {})
     if not parameters.names:
         return []
-    raise ValueError(f"{name_of(function)} has no input_signature and no graph yet: give its kinds of arguments, as in "
+    raise ValueError(f"{name_of(function)} has no input_signature and was not called yet: give its kinds of arguments, as in "
                      "imp2tf.save(f, path, signatures=[tf.TensorSpec([None, 3])])")
 
 
@@ -194,7 +194,9 @@ def _methods(saved: Any, alone: bool) -> list[Endpoint]:
 def _candidates(saved: Any) -> Iterator[tuple[str, Any]]:
     names = dict.fromkeys([*(name for cls in type(saved).__mro__ for name in vars(cls)), *getattr(saved, "__dict__", ())])
     for name in names:
-        if isinstance(inspect.getattr_static(saved, name, None), (ConvertedFunction, tf.types.experimental.PolymorphicFunction)):
+        found = inspect.getattr_static(saved, name, None)
+        function = found.__func__ if isinstance(found, (staticmethod, classmethod)) else found
+        if isinstance(function, (ConvertedFunction, tf.types.experimental.PolymorphicFunction)):
             yield name, getattr(saved, name)
 
 

@@ -53,6 +53,8 @@ class _Slot:
 
     def loaded(self, tensor: tf.Tensor) -> tf.Tensor:
         """What the trace goes on with."""
+        if not self.shape.is_fully_defined():
+            tensor = tf.ensure_shape(tensor, self.shape)
         return tf.raw_ops.TensorListFromTensor(tensor=tensor, element_shape=-1) if self.listed else tensor
 
 
@@ -173,8 +175,13 @@ def _undo(session: Session, depth: int) -> None:
 
 
 def _variable(slot: _Slot, value: tf.Tensor) -> tf.Variable:
-    initial = slot.stored(value)
-    return tf.Variable(initial, trainable=False, dtype=slot.dtype, shape=slot.shape, name=graph_name(slot.label))
+    """A variable for a tensor.
+
+    An open shape is left open altogether: in loaded models Grappler takes what is read from a variable of partly known shape for as long
+    as what the same call writes to it.
+    """
+    initial, shape = slot.stored(value), slot.shape if slot.shape.is_fully_defined() else tf.TensorShape(None)
+    return tf.Variable(initial, trainable=False, dtype=slot.dtype, shape=shape, name=graph_name(slot.label))
 
 
 def _described(place: Place) -> str:

@@ -122,7 +122,9 @@ class Tree:
             if any(node is one for one in found):
                 continue
             found.append(node)
-            pending.extend(one for one in vars(node).values() if isinstance(one, Node))
+            for value in vars(node).values():
+                inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+                pending.extend(one for one in inside if isinstance(one, Node) and not isinstance(one, (list, dict)))
         return found
 
     def _adopt(self, node: Any, name: str) -> None:
@@ -139,6 +141,8 @@ class Tree:
         """Keep what graphs use and the tree does not hold yet."""
         loose = []
         for value in values:
+            if isinstance(value, (list, tuple, dict)):  # TensorFlow's, around objects of the user
+                continue
             if isinstance(value, Trackable) and id(value) not in self.held and type(value).__module__.startswith("tensorflow."):
                 self.held.add(id(value))
                 loose.append(value)

@@ -3,10 +3,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import inspect
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from imp2tf.alternatives import over
@@ -15,8 +17,10 @@ from imp2tf.arrays import TracedArray
 from imp2tf.dict_views import DictView
 from imp2tf.errors import Contents, ForeignCall, NeedsValue, NoSource, fall_back
 from imp2tf.exceptions import innermost, user_frames
+from imp2tf.forcing import RunArray, computed, forced, kept_class, tensor_of
 from imp2tf.growable import compact, growable_length
 from imp2tf.heap import contents, is_container, is_user_function
+from imp2tf.opaque import call_library, call_method_of_kept
 from imp2tf.purity import (
     MUTATING_ARRAY_METHODS,
     MUTATING_CONTAINER_METHODS,
@@ -28,6 +32,7 @@ from imp2tf.purity import (
     writes_into_argument,
 )
 from imp2tf.region import leave_to_python_if, select, stop_if
+from imp2tf.results import Kept
 from imp2tf.session import current
 from imp2tf.specs import Dense, Number
 from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, StandIn, Table, Union, call_method, numpy_value
@@ -64,7 +69,7 @@ def call_foreign(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], c
     if writes_into_argument(function, args, kwargs):
         fall_back(ForeignCall, f"{_name(function)} writes into an array that it is given")
     if is_numpy_function(function) and any(holds_runtime(materialized(value)) for value in (*args, *kwargs.values())):
-        return Deferred(function, [materialized(value) for value in args], {name: materialized(value) for name, value in kwargs.items()})
+        return computed(function, [materialized(value) for value in args], {name: materialized(value) for name, value in kwargs.items()})
     if _is_base_init(function):
         return function(*args, **kwargs)
     method = _host_method(function)
@@ -77,7 +82,7 @@ def call_foreign(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], c
     if isinstance(function, types.FunctionType) and function.__code__.co_filename == "<string>":
         fall_back(NoSource, f"the source of {_name(function)} is not available: it was made by exec")
     if not is_pure(function):
-        fall_back(ForeignCall, f"{_name(function)} may have effects outside the graph")
+        return call_library(function, args, kwargs)
     return _call_pure(function, args, kwargs, callback)
 
 
@@ -102,7 +107,9 @@ def _call_pure(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], cal
     plain_kwargs = {name: callback(materialized(value)) for name, value in kwargs.items()}
     for value in (*plain_args, *plain_kwargs.values()):
         if isinstance(value, (Deferred, PyNumber)):
-            return Deferred(function, plain_args, plain_kwargs) if _gives_text(function) else _needs_value(function)
+            if not _gives_text(function) and not isinstance(value, Deferred):
+                _needs_value(function)
+            return computed(function, plain_args, plain_kwargs)
     return adopted(run_operation(function, *plain_args, **plain_kwargs))
 
 
@@ -131,6 +138,8 @@ def _call_tensorflow(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     if function in HOST_RUN:
         current().python_calls.append(("Python is called", innermost(user_frames())))
         return adopted(run_operation(function, *args, **kwargs))
+    if function is tf.constant and isinstance(args[0] if args else kwargs.get("value"), Deferred):
+        return _constant_of_array(*args, **kwargs)
     lowered_args = [callback(lowered(value)) for value in args]
     lowered_kwargs = {name: callback(lowered(value)) for name, value in kwargs.items()}
     if any(isinstance(value, StackedList) for value in (*lowered_args, *lowered_kwargs.values())):
@@ -140,6 +149,13 @@ def _call_tensorflow(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         if not numbers:
             return adopted(run_operation(function, *lowered_args, **lowered_kwargs))
         return adopted(_call_with_numbers(function, lowered_args, lowered_kwargs))
+
+
+def _constant_of_array(value: Deferred, dtype: Any = None, shape: Any = None, name: Any = None) -> Any:
+    """``tf.constant(array)``."""
+    del name
+    made = run_operation(tf.convert_to_tensor, lowered(value), dtype if dtype is None else tf.as_dtype(dtype))
+    return made if shape is None else run_operation(tf.broadcast_to, made, shape)
 
 
 def _call_with_numbers(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -168,8 +184,10 @@ def lowered(value: Any, inside: bool = False) -> Any:
         return as_tensor(value) if inside else value
     if isinstance(value, Union):
         return _one_tensor(value)
-    if isinstance(value, Deferred):
         fall_back(NeedsValue, f"TensorFlow is given {value!r}")
+    if isinstance(value, Deferred):
+        found = tensor_of(value)
+        return RunArray(found) if isinstance(found, tf.Tensor) else lowered(found, inside)
     if is_container(value):
         return _lowered_container(value, inside)
     if type(value) is tuple or isinstance(value, tuple):
@@ -391,7 +409,7 @@ def construct(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any], callback
             for field in vars(made).values():
                 adopted(field)
         return made
-    return fall_back(ForeignCall, f"{cls.__qualname__}() may have effects outside the graph")
+    return call_library(cls, args, kwargs)
 
 
 def _keeps_values(cls: type) -> bool:
@@ -404,14 +422,18 @@ def _is_plain_class(cls: type) -> bool:
 
 
 # ------------------------------------------------------------------------------------------------ values known after the run
-def method_of_deferred(value: Deferred, name: str) -> Deferred:
+def method_of_deferred(value: Deferred, name: str) -> Any:
     """``value.name`` where the value is known after the run."""
+    known = kept_class(value)
+    if known is not None and not issubclass(known, (np.ndarray, np.generic)):
+        method = callable(inspect.getattr_static(known, name, None))
+        return Deferred(getattr, (value, name)) if method else forced(Deferred(getattr, (value, name)))
     if name in MUTATING_ARRAY_METHODS or name in MUTATING_CONTAINER_METHODS:
         fall_back(NeedsValue, f".{name}() of a value that is known after the run")
     return Deferred(getattr, (value, name))
 
 
-def call_deferred(function: Deferred, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Deferred:
+def call_deferred(function: Deferred, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a method of a value that is known after the run."""
     if function.function is not getattr:
         fall_back(NeedsValue, "a function that is known after the run is called")
@@ -420,7 +442,27 @@ def call_deferred(function: Deferred, args: tuple[Any, ...], kwargs: dict[str, A
         fall_back(ForeignCall, f".{name}() writes into an array that it is given")
     if name == "numpy" and isinstance(owner, tf.Tensor):
         return Deferred(numpy_value, (owner,))
-    return Deferred(call_method, (owner, name, *map(materialized, args)), {key: materialized(value) for key, value in kwargs.items()})
+    known = kept_class(owner)
+    if known is not None and not _is_pure_method_of(known, name):
+        return call_method_of_kept(owner, known, name, args, kwargs)
+    return computed(call_method, (owner, name, *map(materialized, args)), {key: materialized(value) for key, value in kwargs.items()})
+
+
+READING: dict[type, tuple[str, ...]] = {
+    list: ("copy", "count", "index"), dict: ("copy", "get", "items", "keys", "values"),
+    set: ("copy", "difference", "intersection", "isdisjoint", "issubset", "issuperset", "union"),
+}
+
+
+def _is_immutable(cls: type | None) -> bool:
+    return cls is not None and issubclass(cls, (str, bytes, int, float, complex, tuple, frozenset, range, np.generic))
+
+
+def _is_pure_method_of(cls: type, name: str) -> bool:
+    """Whether a method changes nothing: one of an immutable object, or one that only reads."""
+    if issubclass(cls, (np.ndarray, str, bytes, int, float, complex, tuple, frozenset, range, np.generic)):
+        return cls.__module__ in ("builtins", "numpy")
+    return name in READING.get(cls, ())
 
 
 NEW_LISTS = ("rsplit", "split", "splitlines", "tolist")
@@ -430,6 +472,8 @@ def may_change(value: Deferred) -> bool:
     """Whether what a deferred call gives may be an object that changes in place: an array or a container, not text or a number."""
     if value.function is numpy_value:
         return value.args[0].shape.rank != 0
+    if isinstance(value.function, Kept):
+        return not _is_immutable(value.function.kind.cls)
     if value.function is call_method and value.args[1] in NEW_LISTS:
         return True
     if isinstance(value.function, type) and issubclass(value.function, (str, int, float, bool)):

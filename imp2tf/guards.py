@@ -204,7 +204,12 @@ def _conforms(value: Any, expected: tf.TypeSpec) -> bool:
     return bool(expected.is_compatible_with(value))
 
 
-_CHECKS: dict[str, Callable[[Any, Any], bool]] = {"equal": _equal, "array": _array, "set": _set, "composite": _composite,
+def _array_kind(value: Any, expected: tf.TensorSpec) -> bool:
+    return type(value) is np.ndarray and value.dtype == expected.dtype and bool(expected.shape.is_compatible_with(value.shape))
+
+
+_CHECKS: dict[str, Callable[[Any, Any], bool]] = {"equal": _equal, "array": _array, "array_kind": _array_kind, "set": _set,
+                                                  "composite": _composite,
                                                  "conforms": _conforms, "contents": _contents,
     "equal_identity": _equal_identity}
 
@@ -265,11 +270,24 @@ def relax(misses: Sequence[Miss], relaxations: Relaxations) -> None:
         source, expected, found = miss.guard.source, miss.guard.expected, miss.found
         if miss.guard.check == "literal" and type(expected) in (int, float) and type(found) is type(expected):
             relaxations.numbers.add(source)
+        elif miss.guard.check in ("array", "array_kind") and source not in relaxations.constant and _differ_as_arrays(found, expected):
+            known = relaxations.arrays.get(source, expected.shape)
+            relaxations.arrays[source] = tf.TensorShape([a if a == b else None for a, b in zip(found.shape, known, strict=True)])
         elif miss.guard.check == "tensor" and source not in relaxations.constant and _differ_in_shape(found, expected):
             key = source, found.shape.rank
             known = relaxations.shapes.get(key, expected.shape)
             dims = [a if a == b == c else None for a, b, c in zip(found.shape, expected.shape, known, strict=True)]
             relaxations.shapes[key] = tf.TensorShape(dims)
+
+
+def is_superseded(guards: Sequence[Guard], relaxations: Relaxations) -> bool:
+    """Whether a graph takes a number for constant that has varied since and is an input of newer graphs."""
+    return any(guard.check == "literal" and type(guard.expected) in (int, float) and relaxations.number(guard.source) for guard in guards)
+
+
+def _differ_as_arrays(found: Any, expected: Any) -> bool:
+    """Whether an array differs from what was expected in its elements, or the sizes of its dimensions, only."""
+    return type(found) is np.ndarray and found.dtype == expected.dtype and found.ndim == len(expected.shape)
 
 
 def _differ_in_shape(found: Any, expected: tf.TensorSpec) -> bool:

@@ -5,6 +5,7 @@ guard watches. Objects are handed on by reference; their attributes and elements
 """
 from __future__ import annotations
 
+import builtins
 import collections
 import enum
 import types
@@ -16,11 +17,12 @@ import tensorflow as tf
 
 from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import ForeignCall, fall_back, is_library_file
-from imp2tf.places import Cell, Contents, FromEnd, Global, Place, Tail
+from imp2tf.places import Attribute, Cell, Contents, FromEnd, Global, Place, Tail
+from imp2tf.results import Live, Object
 from imp2tf.session import NOT_STORED, Session, current
 from imp2tf.sources import AllDistinct, Argument, Both, Item, Keys, Length, Member, Pinned, Source
 from imp2tf.tf_compat import EagerTensor, capture_at_call_time, eager_scalar
-from imp2tf.values import NUMBER_DTYPES, PyNumber
+from imp2tf.values import NUMBER_DTYPES, UNBOUND, Deferred, PyNumber, numpy_value
 
 __all__ = [
     "INT_RANGE", "Fetch", "contents", "from_end", "guard_distinct", "has_written_fields", "is_container", "is_drop_in", "is_same_input",
@@ -30,6 +32,8 @@ __all__ = [
 LITERALS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range)
 INT_RANGE = 2**62  # run-time ints are int64; beyond this a Python int stays a constant
 BY_IDENTITY = (type, types.ModuleType, types.BuiltinFunctionType, tf.DType, np.ufunc, enum.Enum)
+METHODS = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
+           types.ClassMethodDescriptorType, staticmethod, classmethod)
 CONTAINERS = (list, dict, set, collections.deque)
 _by_identity: list[type] = []
 
@@ -65,22 +69,35 @@ def read(place: Place) -> Any:
     if place not in session.reads:
         session.reads[place] = lift(session, place.read(), session.source_of_place(place))
     if not _holds_code(place, session.reads[place]):
-        _note_data(session, place)
+        _note_data(session, place, place.owner)
+        if session.outside.touched and id(place.read()) in session.outside.touched and isinstance(session.reads[place], np.ndarray):
+            fall_back(ForeignCall, f"library code could have changed the array {place}")
     return session.reads[place]
 
 
 def _holds_code(place: Place, value: Any) -> bool:
-    """Whether a place is a name, or a class's attribute, of a function, class or module: what programs do not replace while they run."""
+    """Whether a place is a name, or a class's attribute, of a function, class or module: what programs do not replace while they run.
+
+    So is the attribute of an object where its class has a method.
+    """
+    if value is UNBOUND and isinstance(place, Attribute) and not isinstance(place.owner, type):
+        found = next((base.__dict__[place.key] for base in type(place.owner).__mro__ if place.key in base.__dict__), None)
+        return isinstance(found, METHODS)
+    if value is UNBOUND and isinstance(place, Global):
+        return hasattr(builtins, place.key)
     of_name = isinstance(place, (Global, Cell)) or isinstance(place.owner, type)
     return of_name and isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType, types.FunctionType, np.ufunc, property,
                                           staticmethod, classmethod))
 
 
-def _note_data(session: Session, place: object) -> None:
+def _note_data(session: Session, place: object, owner: Any) -> None:
     """Data is read that a call which the trace could not look into may have changed."""
     session.has_read_data = True
+    session.outside.read_owners[id(owner)] = owner
     if session.opaque is not None:
-        fall_back(ForeignCall, f"{session.opaque} is disabled, and could have changed the {place}")
+        fall_back(ForeignCall, f"{session.opaque}, and could have changed the {place}")
+    if id(owner) in session.outside.touched:
+        fall_back(ForeignCall, f"library code could have changed the {place}")
 
 
 def is_same_input(a: Any, b: Any) -> bool:
@@ -122,12 +139,36 @@ def lift(session: Session, value: Any, source: Source) -> Any:
         session.guard(source, "equal", value)
         return value
     if isinstance(value, np.ndarray):
-        session.guard(source, "array", value.copy())
-        return value.copy()
+        return _array(session, value, source)
     if isinstance(value, (frozenset, tf.TensorShape)):
         session.guard(source, "equal", value)
         return value
     return _reference(session, value, source)
+
+
+def _array(session: Session, value: np.ndarray, source: Source) -> Any:
+    """An array: a constant, an input if it varies, or left where it is if the function changes it.
+
+    Library code that gets it gets the program's own.
+    """
+    relaxations = session.relaxations
+    relaxed = type(value) is np.ndarray and value.dtype.kind in "biufc" and (source in relaxations.live or source in relaxations.arrays)
+    shape = relaxations.arrays.get(source, tf.TensorShape([None] * value.ndim))
+    if relaxed and shape.is_compatible_with(value.shape):
+        session.guard(source, "array_kind", tf.TensorSpec(shape, value.dtype))
+        if source in relaxations.live:
+            return Deferred(Live(session.run, Object(np.ndarray, value.dtype.name, value.ndim), source), ())
+    else:
+        session.guard(source, "array", value.copy())
+    if any(isinstance(one, np.ndarray) and np.may_share_memory(one, value) for one in session.outside.touched.values()):
+        fall_back(ForeignCall, f"library code could have changed the array {source}")
+    session.outside.read_owners[id(value)] = value
+    lifted: Any = value.copy()
+    if relaxed and shape.is_compatible_with(value.shape):
+        lifted = Deferred(numpy_value, (_input(session, source, tf.TensorSpec(shape, value.dtype), tf.constant),))
+    session.origins[id(lifted)] = source
+    session.kept.append(lifted)
+    return lifted
 
 
 def _tensor_input(session: Session, value: Any, source: Source) -> tf.Tensor:
@@ -326,7 +367,7 @@ def _outer_contents(session: Session, container: Any, place: Contents) -> Any:
     if place not in session.reads:
         source = session.source_of(container)
         session.reads[place] = _lift_elements(session, container, source)
-    _note_data(session, place)
+    _note_data(session, place, container)
     return session.reads[place].copy()
 
 
@@ -366,7 +407,7 @@ def from_end(container: list[Any], key: int) -> Any:
     place = FromEnd(container, before)
     if place not in session.reads:
         session.reads[place] = lift(session, container[before], Item(session.source_of(container), before))
-    _note_data(session, place)
+    _note_data(session, place, container)
     return session.reads[place]
 
 
@@ -374,7 +415,7 @@ def length(container: Any) -> Any:
     """``len`` of a container that existed before the call and whose elements nobody has read: guarded, then an input."""
     session = current()
     source = Length(session.source_of(container))
-    _note_data(session, source)
+    _note_data(session, source, container)
     return _literal(session, len(container), source)
 
 

@@ -168,6 +168,6 @@ def where_loops_turn(reached: Callable[[Connections], int], junctions: Sequence[
 
 
 def _chosen(is_first: tf.Tensor, is_second: tf.Tensor, first: Any, second: Any, both: Any) -> int | tf.Tensor:
-    if isinstance(first, int) and first == second == both:
+    if isinstance(first, int) and isinstance(second, int) and isinstance(both, int) and first == second == both:
         return first
     return tf.where(tf.logical_and(is_first, is_second), both, tf.where(is_first, first, second))

@@ -1,43 +1,201 @@
-"""Calls of functions that imp2tf must not look into, made by the run.
+"""Calls of functions that imp2tf must not or cannot look into, made by the run.
 
-What such a function does to Python state is not known. So the trace may neither have written anything before that the
-function could see, nor read anything afterwards that the function could have changed (`imp2tf.heap` sees to that). The
-result is an object of the run, which can be returned, stored or printed, but not computed with.
+What such a function returns is known from runs in Python (`imp2tf.results`); the result is a value of the graph, or an object of
+the run that can be returned, stored or passed on, but not computed with.
+
+What it does to Python state is not known. Library code can do something only to what it is given (`imp2tf.reach`); the code of
+the program, to anything. So the trace may neither have written anything before that it could see, nor read anything afterwards
+that it could have changed (`imp2tf.heap` sees to that).
 """
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
-from imp2tf.effects import has_pending_writes, host_result
-from imp2tf.errors import ForeignCall, fall_back
-from imp2tf.heap import is_container
-from imp2tf.session import current
-from imp2tf.values import Deferred
+import numpy as np
+import tensorflow as tf
 
-__all__ = ["call_opaque"]
+from imp2tf.effects import has_pending_writes, host_call, host_value, pending_owners, site_of
+from imp2tf.errors import ForeignCall, UnexpectedResult, fall_back
+from imp2tf.exceptions import innermost, user_frames
+from imp2tf.heap import contents, is_container
+from imp2tf.purity import module_of
+from imp2tf.reach import reach_of
+from imp2tf.results import ANYTHING, Kept, Kind, Live, Profile, Site, watched_arguments
+from imp2tf.session import Session, current
+from imp2tf.tf_compat import tape_may_record
+from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Union, numpy_value
+
+__all__ = ["call_disabled", "call_library", "call_method_of_kept", "change_array", "keep_apart", "name_of"]
+
+# What these do depends on the frames that call them, or cannot be done from a run.
+LEFT_TO_PYTHON = frozenset({
+    "pdb", "bdb", "inspect", "traceback", "warnings", "importlib", "gc", "tracemalloc", "signal", "atexit", "asyncio", "multiprocessing",
+    "concurrent", "IPython", "ipdb", "pytest", "unittest",
+})
+BUILTINS_LEFT_TO_PYTHON = frozenset({
+    "breakpoint", "compile", "delattr", "dir", "eval", "exec", "globals", "locals", "setattr", "vars", "__import__", "_getframe",
+    "settrace", "setprofile", "exit", "_exit", "abort",
+})
 
 
-def call_opaque(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Deferred:
-    """Call `function` in program order when the graph runs; its result is known after the run."""
+# While these wait, other threads may change anything.
+WAITING = frozenset({"_thread", "threading", "queue", "_queue", "select", "socket", "subprocess", "concurrent"})
+WAITING_FUNCTIONS = frozenset({"sleep", "input", "wait", "waitpid", "system"})
+MOST_CALLS = 256  # in one trace: a loop that is unrolled for them is better left to Python
+
+
+def call_disabled(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function under `disable` in program order when the graph runs."""
     session, name = current(), function.__qualname__
     if session.embedded:
         fall_back(ForeignCall, f"{name} is disabled")
+    keep_apart(session, f"{name} is disabled", (*args, *kwargs.values()))
+    kind = _foretold(session, site_of(function.__name__), f"{name} is disabled", ANYTHING)
+    return _call(session, function, args, kwargs, kind)
+
+
+def call_library(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call library code in program order when the graph runs, if it is known what it returns."""
+    session, name = current(), _full_name(function)
+    reason = f"{name} may have effects outside the graph"
+    if session.embedded or _is_left_to_python(function):
+        fall_back(ForeignCall, reason)
+    owner = _owner(function)
+    given = (owner, *args, *kwargs.values())
+    if any(_is_unknown(session, value) for value in (_known_by(session, function), *args, *kwargs.values())):
+        fall_back(ForeignCall, reason)
+    kind = _foretold(session, site_of(name_of(function)), reason, None)
+    if kind.holds_tensor() and tape_may_record():
+        fall_back(ForeignCall, f"{reason}, and a tape records what it returns")
+    reached = None if _waits(function) else reach_of(_concrete(session, given))
+    if reached is None:
+        keep_apart(session, f"{name} may run code of the program, or wait for it", (*args, *kwargs.values()))
+    else:
+        _note_reached(session, reason, reached)
+    return _call(session, function, args, kwargs, kind)
+
+
+def call_method_of_kept(owner: Deferred, cls: type, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a method of an object that library code has given to the run."""
+    session, full = current(), f"{cls.__module__}.{cls.__qualname__}.{name}"
+    reason = f"{full} may have effects outside the graph"
+    if session.embedded or any(_is_unknown(session, value) for value in (*args, *kwargs.values())):
+        fall_back(ForeignCall, reason)
+    kind = _foretold(session, site_of(name), reason, None)
+    if kind.holds_tensor() and tape_may_record():
+        fall_back(ForeignCall, f"{reason}, and a tape records what it returns")
+    waits = cls.__module__.partition(".")[0] in WAITING or name in WAITING_FUNCTIONS
+    reached = None if waits else reach_of([cls, *_concrete(session, (*args, *kwargs.values()))])
+    if reached is None:
+        keep_apart(session, f"{full} may run code of the program", (*args, *kwargs.values()))
+    else:
+        _note_reached(session, reason, {**session.outside.touched, **reached})
+    return _made(session, lambda subject, *values, **named: getattr(subject, name)(*values, **named), name, (owner, *args), kwargs, kind)
+
+
+def name_of(function: Any) -> str:
+    """What a site calls a function, also where the object that it is a method of is known to the run only."""
+    name = getattr(function, "__name__", None)
+    return name if isinstance(name, str) else type(function).__name__
+
+
+def _full_name(function: Any) -> str:
+    """The name of a callable, with its module."""
+    name = getattr(function, "__qualname__", None) or type(function).__name__
+    module = getattr(function, "__module__", None)
+    return f"{module}.{name}" if isinstance(module, str) and module != "builtins" else str(name)
+
+
+def _is_left_to_python(function: Any) -> bool:
+    module = module_of(function).partition(".")[0]
+    return module in LEFT_TO_PYTHON or (module in ("", "builtins", "sys", "os") and name_of(function) in BUILTINS_LEFT_TO_PYTHON)
+
+
+def _waits(function: Any) -> bool:
+    owner = _owner(function)
+    modules = {module_of(function), type(owner).__module__ if owner is not None else ""}
+    return any(one.partition(".")[0] in WAITING for one in modules) or name_of(function) in WAITING_FUNCTIONS
+
+
+# ------------------------------------------------------------------------------------------------ what is known of it
+def _foretold(session: Session, site: Site, reason: str, otherwise: Kind | None) -> Kind:
+    """What the call returns, by the runs in Python."""
+    profile: Profile | None = session.relaxations.profile
+    kind = profile.kinds.get(site) if profile is not None else None
+    if kind is None and profile is not None:
+        profile.wanted = True
+    return kind or otherwise or fall_back(ForeignCall, reason)
+
+
+def _owner(function: Any) -> Any:
+    """The object whose method it is, None if there is none."""
+    owner = getattr(function, "__self__", None)
+    return None if isinstance(owner, types.ModuleType) else owner
+
+
+def _known_by(session: Session, function: Any) -> Any:
+    """What must be found again at each call: the object of a method that was looked up in this call, else the function."""
+    owner = _owner(function)
+    return function if owner is None or id(function) in session.sources else owner
+
+
+def _is_unknown(session: Session, value: Any, level: int = 0) -> bool:
+    """Whether it is not known where a value comes from: library code has made it while tracing."""
+    if isinstance(value, (PyNumber, Deferred, tf.Tensor, str, bytes, int, float, complex, bool, type(None), slice, range, tf.DType)):
+        return False
+    if isinstance(value, (types.BuiltinFunctionType, types.FunctionType, types.ModuleType, type)):
+        return session.is_born(value)
+    if isinstance(value, Union):
+        return any(_is_unknown(session, one, level) for one in value.alternatives)
+    if isinstance(value, StandIn):
+        return True
+    if isinstance(value, tuple):
+        return any(_is_unknown(session, one, level + 1) for one in value)
+    if is_container(value) and session.is_born(value):
+        found = contents(value)
+        parts = found.values() if isinstance(found, dict) else () if isinstance(found, (Growable, Union)) else found
+        return level > 3 or any(_is_unknown(session, one, level + 1) for one in parts)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return False
+    return id(value) not in session.sources
+
+
+def _concrete(session: Session, values: Sequence[Any]) -> list[Any]:
+    """The objects among some values that are older than the trace."""
+    found: list[Any] = []
+    for value in values:
+        if isinstance(value, Union):
+            found.extend(_concrete(session, value.alternatives))
+        elif isinstance(value, Deferred) and isinstance(value.function, Live):
+            found.append(value.function())
+        elif isinstance(value, Deferred):
+            found.extend(_concrete(session, (*value.args, *value.kwargs.values())))
+        elif is_container(value) and session.is_born(value):
+            held = contents(value)
+            if not isinstance(held, (Growable, Union)):
+                found.extend(_concrete(session, list(held.values()) if isinstance(held, dict) else list(held)))
+        elif isinstance(value, tuple):
+            found.extend(_concrete(session, value))
+        elif isinstance(value, np.ndarray):
+            source = session.origins.get(id(value))
+            found.extend([value if source is None else source.fetch(session.run.args)])
+        elif not isinstance(value, (tf.Tensor, PyNumber)):
+            found.append(value)
+    return found
+
+
+# ------------------------------------------------------------------------------------------------ what it may do
+def keep_apart(session: Session, reason: str, values: Sequence[Any]) -> None:
+    """The function may do anything: nothing may be pending that it could see, and nothing be read that it could change."""
     if has_pending_writes(session):
-        fall_back(ForeignCall, f"{name} is disabled, and could see what was written before")
-    if any(_is_born(value) for value in (*args, *kwargs.values())):
-        fall_back(ForeignCall, f"{name} is disabled, and could change an object that was made before")
+        fall_back(ForeignCall, f"{reason}, and could see what was written before")
+    if any(map(_is_born, values)):
+        fall_back(ForeignCall, f"{reason}, and could change an object that was made before")
     if session.regions and session.has_read_data:
-        fall_back(ForeignCall, f"{name} is disabled, and could change what a loop or branch has read")
-    session.opaque = name
-    names = tuple(kwargs)
-
-    def call(*values: Any) -> Any:
-        count = len(values) - len(names)
-        return function(*values[:count], **dict(zip(names, values[count:])))
-
-    return host_result(call, *args, *kwargs.values())
+        fall_back(ForeignCall, f"{reason}, and could change what a loop or branch has read")
+    session.opaque = reason
 
 
 def _is_born(value: Any) -> bool:
@@ -45,3 +203,90 @@ def _is_born(value: Any) -> bool:
     if isinstance(value, tuple):
         return any(map(_is_born, value))
     return current().is_born(value) and (is_container(value) or isinstance(value, types.FunctionType) or hasattr(value, "__dict__"))
+
+
+def _note_reached(session: Session, reason: str, reached: dict[int, Any]) -> None:
+    """The function can see and change what it reaches."""
+    if any(id(owner) in reached for owner in pending_owners(session)):
+        fall_back(ForeignCall, f"{reason}, and could see what was written before")
+    if any(isinstance(reached.get(key), np.ndarray) for key in session.outside.read_owners):
+        changed = {key for key in session.outside.read_owners if isinstance(reached.get(key), np.ndarray)}
+        session.outside.touched.update({key: reached[key] for key in changed})
+    if session.regions and any(key in reached for key in session.outside.read_owners):
+        fall_back(ForeignCall, f"{reason}, and could change what a loop or branch has read")
+    session.outside.touched.update(reached)
+
+
+# ------------------------------------------------------------------------------------------------ arrays of the program
+def change_array(function: Callable[..., Any], owner: Any, *args: Any) -> None:
+    """Let the run call `function`, which changes an array of the program in place."""
+    session = current()
+    if isinstance(owner, np.ndarray) or (isinstance(owner, Deferred) and not isinstance(owner.function, Kept)):
+        leave_in_place(session, owner)
+    if not isinstance(owner, Deferred) or not isinstance(owner.function, Live) or session.embedded or session.trying:
+        fall_back(ForeignCall, f"an element of a {type(owner).__name__} is assigned")
+    _note_changed(session, owner.function())
+    host_call(function, owner, *args)
+
+
+def _note_changed(session: Session, array: np.ndarray) -> None:
+    """An array of the program is changed: nothing of it may be a constant or an input of the graph."""
+    if any(isinstance(one, np.ndarray) and np.may_share_memory(one, array) for one in session.outside.read_owners.values()):
+        fall_back(ForeignCall, "an array is changed that is part of another")
+    session.outside.touched[id(array)] = array
+
+
+def leave_in_place(session: Session, array: Any) -> NoReturn:
+    """Trace again, with an array of the program left where it is: what is done with it is done by the run, in order."""
+    source = session.origins.get(id(array))
+    if source is not None and not session.embedded:
+        session.relaxations.live.add(source)
+    fall_back(ForeignCall, "an array is changed in place")
+
+
+# ------------------------------------------------------------------------------------------------ the call
+def _call(session: Session, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], kind: Kind) -> Any:
+    subject = _known_by(session, function)
+
+    def call(found: Any, *values: Any, **named: Any) -> Any:
+        return (found if subject is function else _bound(function, found))(*values, **named)
+
+    return _made(session, call, name_of(function), (subject, *args), kwargs, kind)
+
+
+def _made(session: Session, call: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any], kind: Kind) -> Any:
+    """Let the run call `call`, which is what the program calls by `name`."""
+    site, profile = site_of(name), session.relaxations.profile
+    names = tuple(kwargs)
+    session.counts["library_calls"] += 1
+    if session.counts["library_calls"] > MOST_CALLS:
+        fall_back(ForeignCall, f"{name} is called in a loop that is unrolled")
+    mutable = any(_is_born(value) or isinstance(value, np.ndarray) for value in (*args, *kwargs.values()))
+    changed = profile is not None and site in profile.changing
+    if changed:
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, np.ndarray) or (isinstance(value, Deferred) and value.function is numpy_value):
+                leave_in_place(session, value)
+            if isinstance(value, Deferred) and isinstance(value.function, Live):
+                _note_changed(session, value.function())
+    if mutable and changed:
+        fall_back(ForeignCall, f"{name} changes or keeps an object that it is given")
+
+    def with_names(*values: Any) -> Any:
+        count = len(values) - len(names)
+        unchanged = watched_arguments(values) if mutable else None
+        result = call(*values[:count], **dict(zip(names, values[count:], strict=True)))
+        if unchanged is not None and not unchanged():
+            profile.changing.add(site)
+            raise UnexpectedResult(f"{name} changed or kept an object that it was given, unlike before", location=where)
+        return result
+
+    where = innermost(user_frames())
+    return host_value(with_names, kind, (*args, *kwargs.values()), name, lambda seen: profile.note(site, seen))
+
+
+def _bound(method: Any, subject: Any) -> Any:
+    """A method as that of the object which has its place in this call."""
+    if isinstance(method, types.MethodType):
+        return types.MethodType(method.__func__, subject)
+    return getattr(subject, method.__name__)

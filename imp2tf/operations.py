@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from imp2tf.alternatives import over, raise_error, truth, truth_number
-from imp2tf.arithmetic import BINARY, COMPARE, binary, compare, run_operation
+from imp2tf.alternatives import number_of, over, raise_error, truth, truth_number
+from imp2tf.arithmetic import BINARY, COMPARE, binary, compare, holds_runtime, run_operation
 from imp2tf.calls import call
 from imp2tf.container_methods import ContainerMethod, container_method
 from imp2tf.containers import any_equal, concatenated, grow, has_element, listed, new, new_list, note_shared, static
@@ -19,6 +19,7 @@ from imp2tf.errors import Contents, ForeignCall, NeedsValue, fall_back
 from imp2tf.foreign import may_change
 from imp2tf.growable_items import repeated
 from imp2tf.heap import contents, is_container, is_same_input, is_user_function, set_contents
+from imp2tf.opaque import change_array
 from imp2tf.region import select
 from imp2tf.searches import equal_growables, equals_items
 from imp2tf.table_items import has_key
@@ -124,7 +125,8 @@ def in_place(op: str, a: Any, b: Any) -> Any:
     if method is not None:
         return call(method, a, b)
     if isinstance(a, np.ndarray) or (isinstance(a, Deferred) and may_change(a)):
-        fall_back(ForeignCall, "an array changes in place")
+        change_array(IN_PLACE[op], a, b)
+        return a
     return binary_operation(op, a, b)
 
 
@@ -162,6 +164,8 @@ def compare_operation(op: str, a: Any, b: Any) -> Any:
         return _compare_containers(op, a, b)
     if isinstance(a, tuple) and isinstance(b, tuple) and op in ("==", "!="):
         return _negated(op, _equal_items(list(a), list(b)))
+    if isinstance(a, tuple) and isinstance(b, tuple) and holds_runtime((a, b)):
+        return _ordered(op, list(a), list(b))
     return compare(op, _as_operand(a), _as_operand(b))
 
 
@@ -182,9 +186,21 @@ def _compare_containers(op: str, a: Any, b: Any) -> Any:
     if op in ("==", "!=") and isinstance(x, dict) and isinstance(y, dict):
         same = set(x) == set(y) and _equal_items(list(x.values()), [y[key] for key in x])
         return _negated(op, same)
+    if isinstance(x, list) and isinstance(y, list) and isinstance(a, list) and isinstance(b, list):
+        return _ordered(op, x, y)
     if any(is_runtime(item) for item in (*x, *y)):
         fall_back(NeedsValue, f"{op} on containers of run-time values")
     return compare(op, x, y)
+
+
+def _ordered(op: str, x: list[Any], y: list[Any]) -> Any:
+    """The ordering of two sequences: that of the first items which are not equal, else that of their lengths."""
+    if not x or not y:
+        return COMPARE[op](len(x), len(y))
+    same = True if x[0] is y[0] else truth(compare_operation("==", x[0], y[0]))
+    if isinstance(same, bool):
+        return _ordered(op, x[1:], y[1:]) if same else compare_operation(op, x[0], y[0])
+    return select(same, lambda: _ordered(op, x[1:], y[1:]), lambda: compare_operation(op, x[0], y[0]))
 
 
 def _equal_growing(x: Any, y: Any) -> Any:
@@ -248,7 +264,9 @@ def contains(container: Any, value: Any) -> Any:
         return has_element(container, value)
     if isinstance(container, DictView):
         return container.over(lambda view: _view_contains(view, value))
-    if isinstance(container, Deferred) or is_runtime(value):
+    if isinstance(container, Deferred) or isinstance(value, Deferred):
+        return number_of(python.contains, container, value)
+    if is_runtime(value):
         fall_back(NeedsValue, f"`in` on a {type(container).__name__}")
     if hasattr(container, "__next__"):
         fall_back(ForeignCall, f"`in` on a {type(container).__name__}")

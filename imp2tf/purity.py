@@ -27,7 +27,7 @@ from imp2tf.tf_compat import IMPURE_TENSORFLOW
 
 __all__ = [
     "MUTATING_ARRAY_METHODS", "MUTATING_CONTAINER_METHODS", "has_plain_new", "is_impure_tensorflow", "is_numpy_function", "is_pure",
-    "is_pure_method", "is_tensorflow", "writes_into_argument",
+    "is_pure_method", "is_tensorflow", "module_of", "writes_into_argument",
 ]
 
 TENSORFLOW = ("tensorflow", "keras", "tf_keras")

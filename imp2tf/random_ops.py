@@ -122,6 +122,7 @@ def _drawn(session: Session, op: Any) -> list[tf.Tensor]:
     session.callbacks.append(draw)
     outputs = tf.numpy_function(draw, [tf.stop_gradient(tensor) for tensor in op.inputs], [tensor.dtype for tensor in op.outputs])
     outputs = outputs if isinstance(outputs, list) else [outputs]
+    session.outside.unrepeatable = "random numbers are drawn"
     session.python_calls.append(("random numbers are drawn by Python", innermost(frames_of_op(op))))
     if op.type == "RandomGamma":
         outputs = [_gamma_sample(op.inputs[0], op.inputs[1], outputs[0])]
@@ -141,7 +142,7 @@ def _eager_twin(session: Session, op: Any) -> Callable[..., Any]:
 
     def draw(*arrays: Any) -> Any:
         run.count_host_call()
-        with run.stopping(frames):
+        with run.stopping(frames, list):
             seeds = (seed, op_seed) if of_raw_op else tf.compat.v1.get_seed(op_seed if seed else None)
             found = function(**dict(zip(names, arrays)), **attributes, seed=seeds[0] or 0, seed2=seeds[1] or 0)
             return [one.numpy() for one in found] if isinstance(found, (list, tuple)) else found.numpy()

@@ -19,6 +19,7 @@ class Report:
     stats: dict[str, Any]
     guards: list[str]
     misses: list[str]
+    python_calls: list[str] = dataclasses.field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
@@ -32,7 +33,8 @@ class Report:
             where = f"{fallback['file']}:{fallback['line']}" if fallback["file"] else "unknown line"
             console.print(f"runs as Python ({fallback['count']}x) {fallback['code']}: {fallback['reason']}", markup=False)
             console.print(f"    at {where}\n    hint: {fallback['hint']}", markup=False)
-        for title, lines in (("traced again because", self.misses), ("the newest graph assumes", self.guards)):
+        for title, lines in (("the newest graph calls Python", self.python_calls), ("traced again because", self.misses),
+                             ("the newest graph assumes", self.guards)):
             if lines:
                 console.print(f"{title}:", markup=False)
                 for line in lines:

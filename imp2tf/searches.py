@@ -7,11 +7,12 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.alternatives import truth
+from imp2tf.errors import Contents, fall_back
 from imp2tf.growable import element_at, growable_length, stacked_column
 from imp2tf.looping import loop
 from imp2tf.region import leave_to_python_if, select
 from imp2tf.session import current
-from imp2tf.specs import Dense, Number
+from imp2tf.specs import holds_objects
 from imp2tf.states import NO_STATE, Box
 from imp2tf.values import Growable, PyNumber
 
@@ -24,11 +25,14 @@ def is_equal(a: Any, b: Any) -> Any:
 
 
 def no_nan(found: Growable) -> None:
-    """Where an element is not a number the run ends and Python makes the call: which object it is decides then."""
+    """Equality has to decide, not identity: objects fall back; where a number is NaN the run ends and Python makes the call."""
     element = found.element
-    if isinstance(element, (Dense, Number)) and element.components()[0][0].is_floating and element.components()[0][1].rank == 0:
-        column = stacked_column(found, 0)
-        leave_to_python_if(tf.reduce_any(tf.math.is_nan(column)), "a list of run-time length holds NaN, which is found by identity")
+    if holds_objects(element):
+        fall_back(Contents, "an object is looked for in a list of run-time length, where it is found by identity")
+    for place, (dtype, shape) in enumerate(element.components()):
+        if dtype.is_floating and shape.rank == 0:
+            column = stacked_column(found, place)
+            leave_to_python_if(tf.reduce_any(tf.math.is_nan(column)), "a list of run-time length holds NaN, which is found by identity")
 
 
 def first_place(found: Growable, holds: Callable[[Any, tf.Tensor], Any], start: Any = 0) -> tf.Tensor:

@@ -25,7 +25,7 @@ from imp2tf.sources import Held, Pinned, PlacePart, Source
 from imp2tf.tf_compat import global_seed
 from imp2tf.values import Sentinel
 
-__all__ = ["Guard", "Log", "Relaxations", "Session", "active", "current", "hosting", "in_host_call", "interposing", "resumed",
+__all__ = ["Guard", "Log", "Outside", "Relaxations", "Session", "active", "current", "hosting", "in_host_call", "interposing", "resumed",
            "suspended"]
 
 NOT_STORED = Sentinel("NOT_STORED")
@@ -49,12 +49,15 @@ class Relaxations:
     shapes: dict[tuple[Source, int | None], tf.TensorShape] = dataclasses.field(default_factory=dict)
     constant: set[Source] = dataclasses.field(default_factory=set)
     declared: dict[Source, tf.TypeSpec] = dataclasses.field(default_factory=dict)  # what an input signature says
+    arrays: dict[Source, tf.TensorShape] = dataclasses.field(default_factory=dict)  # NumPy arrays that vary
+    live: set[Source] = dataclasses.field(default_factory=set)  # NumPy arrays that the function changes
     seeded: bool = False  # the function sets a seed itself
+    profile: Any = None  # what runs in Python have shown of calls that no graph can look into
     budget: float | None = None  # seconds that tracing with relaxed shapes may take
 
     def active(self) -> bool:
         """Whether anything is relaxed now."""
-        return bool(self.shapes or self.numbers - self.constant)
+        return bool(self.shapes or self.arrays or self.numbers - self.constant)
 
     def shape(self, source: Source, value: tf.Tensor) -> tf.TensorShape:
         """The shape, in the graph, of a tensor that is found there."""
@@ -64,9 +67,45 @@ class Relaxations:
         relaxed = self.shapes.get((source, value.shape.rank), value.shape)
         return relaxed if relaxed.is_compatible_with(value.shape) else value.shape
 
+    def learned(self) -> tuple[Any, ...]:
+        """What traces find out themselves; where it differs after one that failed, another may not."""
+        return self.seeded, len(self.live)
+
     def number(self, source: Source) -> bool:
         """Whether a Python number found there is an input of the graph rather than a constant."""
         return source in self.numbers and source not in self.constant
+
+
+@dataclasses.dataclass
+class Outside:
+    """What a trace knows of code that it cannot look into, and what its calls mean for the graph.
+
+    Attributes:
+      touched: objects that calls of library code may have changed, by id.
+      read_owners: objects whose data the trace has read, by id.
+      unrepeatable: an effect of the run that a repetition by Python could not leave out.
+      needs_replay: why the run may find that Python has to go on.
+      sites: the calls of Python that the graph makes.
+      gives_tensors: whether Python that the graph calls gives it tensors, past eager's tape.
+      locks: locks that the run holds from before its guards are checked.
+      locks_held: how many of them the program holds here.
+      substituting: functions whose substitutes are being traced.
+    """
+
+    touched: dict[int, Any] = dataclasses.field(default_factory=dict)
+    read_owners: dict[int, Any] = dataclasses.field(default_factory=dict)
+    unrepeatable: str | None = None
+    needs_replay: str | None = None
+    sites: set[tuple[str, int, str]] = dataclasses.field(default_factory=set)
+    gives_tensors: bool = False
+    locks: list[Source] = dataclasses.field(default_factory=list)
+    locks_held: int = 0
+    substituting: list[Any] = dataclasses.field(default_factory=list)
+
+    def forget(self) -> None:
+        """Let go of the objects of the program that only the trace needed."""
+        self.touched.clear()
+        self.read_owners.clear()
 
 
 class _Thread(threading.local):
@@ -152,7 +191,7 @@ class Session:
         self.fetches: dict[tuple[Source, int], Any] = {}
         self.references: list[tuple[Any, Source]] = []
         self.births: dict[int, int] = {}
-        self.sealed: set[int] = set()
+        self.sealed, self.taken = set[int](), set[int]()  # elements of lists of run-time length; those taken out of theirs
         self.elements: dict[int, Any] = {}  # containers whose contents stand in a list of run-time length (`imp2tf.elements`)
         self.uses_in_loops: list[Any] = []  # of these, those used in a loop that they are older than
         self.versions: collections.Counter[int] = collections.Counter()  # how often the order of a container has changed
@@ -175,6 +214,7 @@ class Session:
         self.junctions: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         self.seeded = relaxations.seeded or global_seed() is not None  # random numbers come from eager's stream
         self.opaque: str | None = None  # a call that may have changed any Python state
+        self.outside = Outside()
         self.has_read_data = False
         self.draws: dict[int, list[Any]] = {}
         self.region_ops: set[Any] = set()
@@ -255,12 +295,20 @@ class Session:
 
     def write(self, place: Place, value: Any) -> None:
         """Write a place, noting the old value in the innermost log."""
-        if id(place.owner) in self.sealed:
+        if id(place.owner) in self.sealed and not self._unsealed(place.owner):
             fall_back(Contents, "an object that was put in a list of run-time length is changed afterwards")
         log = self.logs[-1]
         if place not in log:
             log[place] = self.raw(place)
         self._put(place, value)
+
+    def _unsealed(self, owner: Any) -> bool:
+        """What was taken out of a list of run-time length may be changed, unless it may stand in a list still."""
+        if id(owner) not in self.taken or self.shared_elements:
+            return False
+        self.changed_elements = True
+        self.sealed.discard(id(owner))
+        return True
 
     def put_contents(self, container: Any, value: Any) -> None:
         """Write all elements of a container whose order stays as it is."""

@@ -487,6 +487,8 @@ class OneOf(_Parts):
         return [tf.constant(0, tf.int32), *super().filler()]
 
     def _pack(self, value: Any) -> list[tf.Tensor]:
+        if isinstance(value, Snapshot) and isinstance(value.elements, Union):
+            value = Union(value.elements.tag, [Snapshot(value.value, one, inner=True) for one in value.elements.alternatives])
         if isinstance(value, Union):
             return self._pack_union(value)
         place = self.index_of(value)

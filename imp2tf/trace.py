@@ -25,7 +25,9 @@ from imp2tf.errors import (
     GraphRefused,
     Location,
     NeedsValue,
+    RaisesUnderTry,
     TraceFailed,
+    UnexpectedResult,
     VariableCreated,
     fall_back,
     user_location,
@@ -44,14 +46,15 @@ from imp2tf.places import Place
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, draw_eagerly
 from imp2tf.region import scope
-from imp2tf.session import Guard, Relaxations, Session, active, resumed
+from imp2tf.results import Raised
+from imp2tf.session import Guard, Outside, Relaxations, Session, active, resumed
 from imp2tf.sources import Argument, Item, Source
 from imp2tf.taped import Taped
 from imp2tf.tf_compat import captures_of, in_eager_mode, is_stateful_op
 from imp2tf.values import Growable, Sentinel
 
-__all__ = ["OTHER", "WITHOUT_EFFECT", "AlwaysRaises", "Graph", "OperationFailed", "Rehearsal", "Run", "definition", "graph_name",
-           "refuse_variable", "refused_by_xla", "trace_call", "traced"]
+__all__ = ["OTHER", "WITHOUT_EFFECT", "AlwaysRaises", "CannotGoOn", "Graph", "OperationFailed", "Rehearsal", "Run", "definition",
+           "graph_name", "kinds_of", "refuse_variable", "refused_by_xla", "trace_call", "traced"]
 
 
 class Run:
@@ -66,27 +69,32 @@ class Run:
         self.error: BaseException | None = None
         self.commit: list[tuple[Any, Any]] = []
         self.results: list[Any] = []
+        self.history: list[tuple[Any, Any]] = []  # the calls of Python so far, and what they returned
         self.count_host_call: Callable[[], object] = lambda: None
         self.lock = threading.RLock()
 
     @contextlib.contextmanager
     def of(self, args: Sequence[Any]) -> Iterator[None]:
         """A trace or run with these arguments; afterwards nothing of it is kept, and one that it interrupted goes on."""
-        before = self.args, self.error, self.commit, self.results
-        self.args, self.error, self.commit, self.results = args, None, [], []
+        before = self.args, self.error, self.commit, self.results, self.history
+        self.args, self.error, self.commit, self.results, self.history = args, None, [], [], []
         try:
             yield
         finally:
-            self.args, self.error, self.commit, self.results = before
+            self.args, self.error, self.commit, self.results, self.history = before
 
     @contextlib.contextmanager
-    def stopping(self, frames: list[Frame]) -> Iterator[None]:
-        """What a host call raises ends the run, and is raised by the dispatcher as if from the user's lines."""
+    def stopping(self, frames: list[Frame], written: Callable[[], list[tuple[Any, Any]]]) -> Iterator[None]:
+        """What a host call raises ends the run, and is raised by the dispatcher as if from the user's lines.
+
+        What the call had written to the heap by then is committed first.
+        """
         try:
             yield
         except BaseException as error:
             if self.embedded:
                 raise
+            self.commit = written()
             inside = without_own_frames(error.__traceback__)
             self.error = located(error, frames).with_traceback(inside)
             raise StopRun from None
@@ -155,6 +163,26 @@ class OperationFailed(BaseException):
         self.error = error
 
 
+class CannotGoOn(BaseException):
+    """A call of Python gave the run what it cannot use: `history` are the calls made so far, `writes` what was written by then."""
+
+    def __init__(self, error: UnexpectedResult, history: list[tuple[Any, Any]], writes: Writes) -> None:
+        super().__init__(error)
+        self.error = error
+        self.history = history
+        self.writes = writes
+
+    @property
+    def raised(self) -> bool:
+        """Whether the last call raised, under try."""
+        return bool(self.history) and isinstance(self.history[-1][1], Raised)
+
+    def give_up(self) -> NoReturn:
+        """Raise the error: effects of the run, which nobody can repeat, have happened."""
+        _commit(self.writes)
+        raise self.error
+
+
 class AlwaysRaises(BaseException):
     """The program raises for certain, whatever the tensors are: there is nothing to put in a graph."""
 
@@ -191,6 +219,7 @@ class Graph:
     xla: bool
     callbacks: list[Any]
     taped: Taped
+    outside: Outside
     kinds: list[Any]  # for each parameter what it was traced for: a TypeSpec, a structure of them, a literal, or OTHER
     owners: list[Any] = dataclasses.field(default_factory=list)
 
@@ -214,6 +243,11 @@ class Graph:
         nodes = nodes_of(self.concrete)
         return bool(self.python_calls) or any(is_stateful_op(node.op) and node.op not in WITHOUT_EFFECT for node in nodes)
 
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether Python can go on after a run that stopped, given what Python returned to it: nothing else had an effect."""
+        return self.outside.unrepeatable is None and not _has_other_effects(self.concrete)
+
     def __call__(self, captured: list[Any], args: Sequence[Any]) -> Any:
         """Run on the bound arguments of a call and what `admit` gave for them: run, commit."""
         return self._call(captured, args, commit=_commit)
@@ -221,6 +255,14 @@ class Graph:
     def inputs(self, args: Sequence[Any]) -> list[Any]:
         """What the graph captures, for arguments that are known to fit."""
         return [one.at(args) if isinstance(one, Fetch) else one for one in self.captures]
+
+    @contextlib.contextmanager
+    def locked(self, args: Sequence[Any]) -> Iterator[list[Any] | None]:
+        """Hold the program's locks that a call takes; gives what the graph captures, None if another thread broke a guard meanwhile."""
+        with contextlib.ExitStack() as held:
+            for source in self.outside.locks:
+                held.enter_context(source.fetch(args))
+            yield self.admit(args)
 
     def rehearse(self, captured: list[Any], args: Sequence[Any]) -> Rehearsal:
         """Run, but write nothing to the Python heap."""
@@ -266,6 +308,8 @@ class Graph:
             raise OperationFailed(refused) if isinstance(refused, tf.errors.OpError) else refused
         if isinstance(stored, GraphRefused):
             raise Fallback(stored)
+        if isinstance(stored, UnexpectedResult):
+            raise CannotGoOn(stored, self.run.history, self.run.commit)
         commit(self.run.commit)
         raise_from_user_code(stored)
 
@@ -337,13 +381,35 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
     with run.of(args):
         concrete = traced(body, options, function)
     session = parts["session"]
+    _refuse_unrepeatable(session, concrete)
     captures = captures_of(concrete)
+    session.outside.forget()
     xla = bool(options.jit_compile)
     taped = Taped(concrete, captures, parts["junctions"], lambda: not xla and may_inline(concrete),
                   not xla and not has_state(session.graph))
     return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards, captures), run,
-                 parts["calls_python"], session.python_calls, xla, session.callbacks, taped,
-                 [_kind(relaxations, value, Argument(i, name)) for i, (name, value) in enumerate(zip(parameters.names, args, strict=True))])
+                 parts["calls_python"], session.python_calls, xla, session.callbacks, taped, session.outside,
+                 kinds_of(relaxations, parameters, args))
+
+
+def kinds_of(relaxations: Relaxations, parameters: Parameters, args: Sequence[Any]) -> list[Any]:
+    """What each argument of a call is traced for."""
+    return [_kind(relaxations, value, Argument(i, name)) for i, (name, value) in enumerate(zip(parameters.names, args, strict=True))]
+
+
+def _refuse_unrepeatable(session: Session, concrete: Any) -> None:
+    """Where Python may have to go on from the middle of a run, all that the run does must be repeatable."""
+    outside = session.outside
+    if outside.needs_replay is None:
+        return
+    if outside.unrepeatable is not None or not outside.sites <= session.relaxations.profile.seen or _has_other_effects(concrete):
+        fall_back(RaisesUnderTry, outside.needs_replay)
+
+
+def _has_other_effects(concrete: Any) -> bool:
+    """Whether a graph does more than compute and call Python."""
+    harmless = WITHOUT_EFFECT - RANDOM_OPS
+    return any(is_stateful_op(node.op) and node.op not in harmless for node in nodes_of(concrete))
 
 
 def _kind(relaxations: Relaxations, value: Any, source: Source) -> Any:

@@ -255,9 +255,9 @@ def test_what_a_print_raises_comes_out_of_the_call(error: BaseException, monkeyp
     assert error.__context__ is None
     *_, line, last = user_lines(error)
     assert (line, last[0]) == (("notes", notes.__code__.co_firstlineno + 2), "write")
-    assert len(seen) == len(before)
-    assert converted(ONE) == 1.0
     assert len(seen) == len(before) + 1
+    assert converted(ONE) == 1.0
+    assert len(seen) == len(before) + 2
 
 
 @contextmanager

@@ -20,7 +20,7 @@ def run(path, *arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
 
-@pytest.mark.parametrize("name", ["beam_search.py", "stateful_rnn.py"])
+@pytest.mark.parametrize("name", ["beam_search.py", "distributed.py", "keras_early_exit.py", "stateful_rnn.py"])
 def test_small_examples_are_equal_to_plain_python(name):
     done = run(EXAMPLES / name)
     assert done.returncode == 0, done.stdout + done.stderr

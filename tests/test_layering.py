@@ -17,7 +17,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "reading programs",
         ("source", "source_file", "mangling", "quote", "analysis", "analysis.*", "inversion", "rewrite", "targets", "conversion"),
     ),
-    ("values and the heap", ("values", "places", "sources", "session", "heap", "arrays")),
+    ("values and the heap", ("values", "places", "sources", "session", "heap", "arrays", "results", "reach")),
     ("the lattice", ("snapshots", "specs", "growable", "tables", "join", "sharing")),
     (
         "regions of the graph",
@@ -30,12 +30,12 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "what operators share",
         (
             "alternatives", "arithmetic", "array_items", "attributes", "calls", "container_items", "container_methods", "containers",
-            "dict_views", "elements", "foreign", "generators", "growable_items", "iterables", "iteration", "loops", "opaque", "operations",
-            "picking", "refusals", "searches", "table_items", "try_state", "user_iterators",
+            "dict_views", "elements", "forcing", "foreign", "generators", "growable_items", "iterables", "iteration", "loops", "opaque",
+            "operations", "picking", "refusals", "searches", "substitution", "table_items", "try_state", "user_iterators",
         ),
     ),
     ("features", ("converters", "converters.*")),
-    ("running", ("parameters", "input_signature", "guards", "taped", "trace", "verify", "dispatch", "embedding", "report")),
+    ("running", ("parameters", "input_signature", "guards", "profile", "taped", "trace", "verify", "dispatch", "embedding", "report")),
     ("front ends", ("__init__", "__main__", "api", "distribution", "keras", "keras.*", "export", "export_*", "check")),
 )  # fmt: skip
 

@@ -89,3 +89,9 @@ def test_a_coordinator_and_a_parameter_server():
     assert found["w"] == 10.0 - 2 * sum(steps)
     assert (found["counting"], found["printing"], found["n"]) == ("I2T101", "I2T101", 0)
     assert (found["raising"], found["traced"]) == (True, 1)
+
+
+@pytest.mark.slow
+def test_the_benchmark_runs():
+    text = output_of(python("benchmarks.distribution", "--quick"))
+    assert "as tf.function" in text and "efficiency" in text

@@ -148,6 +148,32 @@ def test_gradients_by_state(tmp_path):
     assert (y.numpy(), tape.gradient(y, loaded.scale).numpy(), loaded.scale.numpy()) == (6.0, 3.0, 1.0)
 
 
+def test_gradients_where_state_of_open_shape_is_read_in_a_branch(tmp_path):
+    class Mixer(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.w, self.before = tf.Variable(2.0), None
+
+        @imp2tf.convert(input_signature=[tf.TensorSpec([None, 2])])
+        def __call__(self, x):
+            y = x * self.w
+            if self.before is not None:
+                if tf.shape(self.before)[0] == tf.shape(x)[0]:
+                    y = y + self.before * self.w
+            self.before = x
+            return y
+
+    imp2tf.save(Mixer(), tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    found = []
+    for rows in (2, 2, 3):
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(loaded(tf.ones([rows, 2])))
+        found.append((float(y), float(tape.gradient(y, loaded.w))))
+    assert found == [(8.0, 4.0), (16.0, 8.0), (12.0, 6.0)]
+    assert not loaded.before.trainable
+
+
 # ------------------------------------------------------------------------------------------------ signatures
 def test_several_signatures(tmp_path):
     class Both:
@@ -185,6 +211,67 @@ def test_a_function_as_signature(tmp_path):
     for saved, signatures in ((tf.Module(), double), (double, None), (tf.Module(), double.get_concrete_function())):
         imp2tf.save(saved, tmp_path / "model", signatures=signatures)
         assert load(tmp_path / "model").signatures["serving_default"](x=tf.constant(2.0))["output_0"].numpy() == 4.0
+
+
+def test_a_function_that_was_called_once(tmp_path):
+    class Scaler:
+        @imp2tf.convert
+        def scale(self, x, by=2.0):
+            return {"y": x["a"] * by}
+
+    scaler = Scaler()
+    scaler.scale({"a": tf.constant([1.0, 2.0])})
+    imp2tf.save(scaler, tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert loaded.scale({"a": tf.constant([1.0, 3.0])})["y"].numpy().tolist() == [2.0, 6.0]
+    assert loaded.signatures["serving_default"](x_a=tf.constant([1.0, 3.0]))["y"].numpy().tolist() == [2.0, 6.0]
+
+
+def test_static_and_class_methods(tmp_path):
+    class Static:
+        @staticmethod
+        @imp2tf.convert(input_signature=[SCALAR])
+        def relu(x):
+            return x if x > 0 else x * 0.0
+
+        @classmethod
+        @imp2tf.convert(input_signature=[SCALAR])
+        def double(cls, x):
+            return x * 2.0
+
+    imp2tf.save(Static(), tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert (loaded.relu(tf.constant(-2.0)).numpy(), loaded.double(tf.constant(-2.0)).numpy()) == (0.0, -4.0)
+
+
+def test_the_tree_of_nested_modules(tmp_path):
+    class Inner(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.calls, self.w = 0, tf.Variable(3.0)
+
+        def __call__(self, x):
+            self.calls += 1
+            return x * self.w + float(self.calls)
+
+    class Outer(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.parts, self.named = [Inner(), Inner()], {"last": Inner()}
+
+        @imp2tf.convert(input_signature=[SCALAR])
+        def __call__(self, x):
+            for part in self.parts:
+                x = part(x)
+            if x > 100:
+                x = self.named["last"](x)
+            return x
+
+    imp2tf.save(Outer(), tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert [float(loaded(tf.constant(x))) for x in (1.0, 50.0)] == [13.0, 1375.0]
+    assert [part.calls.numpy() for part in (*loaded.parts, loaded.named["last"])] == [2, 2, 1]
+    assert not any(hasattr(loaded, name) for name in ("captured", "inner", "calls"))
 
 
 def test_two_signatures_of_one_function(tmp_path):

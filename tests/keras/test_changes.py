@@ -11,7 +11,7 @@ import tensorflow as tf
 import imp2tf.keras
 from tests.keras.compared import data, fit, same
 
-X, Y = data(16)
+X, Y = data(8)
 
 
 class Scaled(keras.layers.Layer):
@@ -93,9 +93,9 @@ CHANGES: dict[str, Callable[[keras.Model], None]] = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_change_is_seen(change: str) -> None:
     def run(model: keras.Model) -> Any:
-        before = fit(model, X, Y, epochs=2)
+        before = fit(model, X, Y, epochs=1)
         CHANGES[change](model)
-        return before, fit(model, X, Y, epochs=2)
+        return before, fit(model, X, Y, epochs=1)
 
     wrapped = same(model, run, optimizer=lambda: keras.optimizers.Adam(0.05, weight_decay=0.01), loss=lambda: keras.losses.Huber(1.0))
     found = imp2tf.keras.stats(wrapped)["train"]

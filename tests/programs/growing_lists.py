@@ -659,3 +659,61 @@ def index_out_of_range() -> World:
             a.pop(10)
         return a[-10]
     return fn, [call(LISTS[0], i32(i)) for i in range(5)]
+
+
+@program("growing_lists", graph=True)
+def rows_taken_out_and_changed() -> World:
+    def fn(xs):
+        stack = []
+        for x in xs:
+            stack.append([x])
+        top = stack.pop()
+        top.append(xs[0])
+        return top, len(stack)
+    return fn, each(*LISTS)
+
+
+@program("growing_lists", graph=True)
+def paths_of_a_search() -> World:
+    def fn(n):
+        stack, found = [[1]], []
+        while stack:
+            path = stack.pop()
+            if path[-1] >= int(n):
+                found.append(len(path))
+            else:
+                stack.append([*path, path[-1] + 1])
+                stack.append([*path, path[-1] + 2])
+        return found
+    return fn, each(i32(4), i32(1), i32(3))
+
+
+@program("growing_lists")
+def objects_found_by_identity() -> World:
+    class Item:
+        def __init__(self, value):
+            self.value = value
+
+    class Odd(Item):
+        __hash__ = None
+
+        def __eq__(self, other):
+            raise TypeError("not to be compared")
+
+    def fn(xs, odd):
+        items = []
+        for x in xs:
+            items.append(Odd(x) if odd else Item(x))
+        return items.index(items[0]), items[-1] in items, items.count(items[0])
+    return fn, [call(LISTS[0], False), call(LISTS[0], True)]
+
+
+@program("growing_lists")
+def nan_is_found_by_identity() -> World:
+    def fn(xs):
+        items, pairs = [], []
+        for x in xs:
+            items.append(x)
+            pairs.append((x, 1))
+        return items[0] in items, pairs[0] in pairs, items == list(items)
+    return fn, each(f32([float("nan"), 1.0]), f32([1.0]))

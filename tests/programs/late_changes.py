@@ -338,3 +338,28 @@ def raise_after_many_calls() -> World:
         state.total += x
         return state.total
     return fn, [*[call(f32(1.0))] * 5, call(f32(-1.0)), call(f32(2.0))], lambda: state
+
+
+@program("late_changes", graph=True, repeat=4)
+def counters_that_rarely_change_beside_a_list_of_few_lengths() -> World:
+    class Window:
+        def __init__(self):
+            self.items, self.calls, self.full, self.resets, self.large = [], 0, 0, 0, 0
+
+        def step(self, x):
+            self.calls += 1
+            total = x
+            for item in self.items:
+                total += item
+            if len(self.items) == 4:
+                self.full += 1
+                self.items = self.items[1:]
+            self.items.append(x)
+            if self.calls % 7 == 0:
+                self.resets += 1
+                self.items = []
+            if x > 3.0:
+                self.large += 1
+            return total, self.full, self.resets, self.large
+    window = Window()
+    return window.step, each(*(f32(float(value)) for value in (1, 2, 3, 2, 5, 6, 7))), lambda: vars(window)

@@ -402,3 +402,34 @@ def gradient_through_rows_that_change() -> World:
                 total += value * value
         return total
     return fn, [call(xs, f32(2.0)) for xs in INTS]
+
+
+@program("run_time_keys", graph=True)
+def constants_chosen_by_tensors() -> World:
+    def fn(xs):
+        seen = set()
+        counts = {}
+        for x in xs:
+            name = "low" if x < 2 else "high"
+            seen.add(name)
+            counts[name] = counts.get(name, 0) + 1
+            if x > 3:
+                seen.discard("low")
+                counts.pop("low", None)
+        return seen, counts, list(counts), len(seen)
+    return fn, each(*INTS)
+
+
+@program("run_time_keys", graph=True)
+def entries_deleted_in_branches_of_a_loop() -> World:
+    def fn(xs):
+        table = {"a": 0}
+        for x in xs:
+            if x > 2:
+                table["b"] = x
+            elif "b" in table:
+                del table["b"]
+            else:
+                table.update(c=x)
+        return table, list(table)
+    return fn, each(*INTS)

@@ -117,3 +117,44 @@ def what_is_kept_is_no_result() -> World:
         total.value = y * 2.0
         return x * 3.0
     return fn, [call(f32(value), f32(2)) for value in (1, -1)], lambda: total
+
+
+@program("none_gradients", graph=True)
+def steps_by_gradients_of_a_loop() -> World:
+    weights = [tf.Variable(1.0), tf.Variable(2.0)]
+
+    def fn(v, rate):
+        with tf.GradientTape() as tape:
+            y = weights[0] * 1.0
+            for e in v:
+                y = y * weights[1] + e * weights[0]
+        for weight, g in zip(weights, tape.gradient(y, weights)):
+            weight.assign_sub(rate * g)
+        return y
+    return fn, [call(f32(v), f32(0.1)) for v in ([1.0, 2.0], [1.0, -1.0, 0.5])], lambda: weights
+
+
+@program("none_gradients", graph=True)
+def nothing_times_a_rate() -> World:
+    def fn(x, w):
+        with tf.GradientTape() as tape:
+            tape.watch(w)
+            y = w * x if x > 0 else x * 2.0
+        print("stepping")
+        return w - x * tape.gradient(y, w)
+    return fn, [call(f32(value), f32(2)) for value in (1, -1)]
+
+
+@program("none_gradients", graph=True)
+def second_order_through_a_loop() -> World:
+    def fn(x, n):
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                y = f32(1.0)
+                for _ in tf.range(n):
+                    y = y * x
+            g = inner.gradient(y, x)
+        return y, g, None if g is None else outer.gradient(g, x)
+    return fn, [call(f32(2), tf.constant(n)) for n in (3, 2)]

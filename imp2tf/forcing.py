@@ -1,0 +1,168 @@
+"""Python values that are known after the run, needed while it runs.
+
+What is computed from values of the run by NumPy or on text is mostly left until after it (`imp2tf.values.Deferred`). Where the graph
+needs the value, or where an object takes part that later calls may change, Python is called at once. What kind of value it
+gives is found by computing it from examples of the same kinds.
+"""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from imp2tf.effects import host_value, site_of
+from imp2tf.errors import NeedsValue, fall_back
+from imp2tf.results import ANYTHING, Array, Kept, Kind, Object, join_kinds, kind_of
+from imp2tf.session import current
+from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, is_runtime, numpy_value
+
+__all__ = ["RunArray", "computed", "example_of", "forced", "kept_class", "tensor_of"]
+
+MOST_ELEMENTS = 1 << 16
+
+
+class _Unknown(Exception):
+    """There is no example of a value."""
+
+
+def computed(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> Any:
+    """What a pure function gives: after the run, or at once if an object of library code takes part, which may change."""
+    later = Deferred(function, args, kwargs)
+    return forced(later) if _depends_on_kept(later) else later
+
+
+def _depends_on_kept(value: Any, level: int = 0) -> bool:
+    if isinstance(value, Deferred):
+        return isinstance(value.function, Kept) or any(_depends_on_kept(one, level + 1) for one in (*value.args, *value.kwargs.values()))
+    return isinstance(value, (tuple, list)) and level < 4 and any(_depends_on_kept(one, level + 1) for one in value)
+
+
+def kept_class(value: Any) -> type | None:
+    """The class of an object that the run keeps, if it is always the same."""
+    return value.function.kind.cls if isinstance(value, Deferred) and isinstance(value.function, Kept) else None
+
+
+def forced(value: Deferred) -> Any:
+    """The value, computed by the run when it gets here."""
+    if isinstance(value.function, Kept):
+        return value
+    return _called(_same, _foretold(value), value)
+
+
+def tensor_of(value: Deferred) -> Any:
+    """The value as TensorFlow takes it: a tensor, or a run-time number."""
+    if value.function is numpy_value and value.args[0].dtype.is_numpy_compatible and value.args[0].dtype != tf.string:
+        return tf.stop_gradient(value.args[0])
+    found = _foretold(value)
+    if not isinstance(found, Object):
+        return forced(value)
+    if found.dtype is None:
+        fall_back(NeedsValue, f"TensorFlow needs the value of {value!r}")
+    return _called(_as_tensor, Array(tf.as_dtype(found.dtype), found.rank), value)
+
+
+class RunArray:
+    """An array of the run among the arguments of TensorFlow: it becomes a tensor of the dtype that is asked for."""
+
+    def __init__(self, tensor: tf.Tensor) -> None:
+        self.tensor = tensor
+
+    def converted(self, dtype: tf.DType | None) -> tf.Tensor:
+        """What eager makes of the array; raises what eager raises."""
+        if dtype is None or dtype == self.tensor.dtype:
+            return self.tensor
+        with tf.init_scope():
+            tf.constant(np.ones([], self.tensor.dtype.as_numpy_dtype), dtype)
+        return tf.cast(self.tensor, dtype)
+
+
+def _convert(value: RunArray, dtype: tf.DType | None = None, name: str | None = None, as_ref: bool = False) -> tf.Tensor:
+    del name, as_ref
+    return value.converted(dtype)
+
+
+tf.register_tensor_conversion_function(RunArray, _convert, 0)
+
+
+def _as_tensor(value: Any) -> tf.Tensor:
+    return tf.constant(value)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _called(function: Callable[[Any], Any], kind: Kind, value: Deferred) -> Any:
+    profile = current().relaxations.profile
+    name = f"the value of {getattr(value.function, '__name__', 'a function')}"
+    site = site_of(name)
+    known = profile.kinds.get(site) if profile is not None else None
+    if known is not None and join_kinds(kind, known) != kind:
+        fall_back(NeedsValue, f"{name} is now of one kind, now of another")
+
+    def note(seen: Kind) -> None:
+        if profile is not None:
+            profile.note(site, seen)
+
+    return host_value(function, kind, [value], name, note, pure=True)
+
+
+# ------------------------------------------------------------------------------------------------ examples
+def _foretold(value: Deferred) -> Kind:
+    """The kind of a value, found by an example."""
+    try:
+        found = example_of(value)
+    except _Unknown:
+        return ANYTHING
+    kind = kind_of(found, fresh=True)
+    return ANYTHING if isinstance(kind, Object) and kind.cls in (list, dict, set) else kind
+
+
+def example_of(value: Any) -> Any:
+    """A value of the kind that the run will find; raises where there is none."""
+    if isinstance(value, Deferred):
+        return _example_of_deferred(value)
+    if isinstance(value, PyNumber):
+        return NUMBER_TYPES[value.kind](1)
+    if isinstance(value, tf.Tensor):
+        return _example_of_tensor(value)
+    if is_runtime(value):
+        raise _Unknown
+    if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
+        return type(value)([example_of(item) for item in value])
+    return value
+
+
+def _example_of_deferred(value: Deferred) -> Any:
+    if isinstance(value.function, Kept):
+        return _example_of_kept(value.function.kind)
+    args = [example_of(one) for one in value.args]
+    kwargs = {name: example_of(one) for name, one in value.kwargs.items()}
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"), tf.init_scope():
+            warnings.simplefilter("ignore")
+            return value.function(*args, **kwargs)
+    except Exception as error:  # whatever it raises on the example, it says nothing of the run's own values
+        raise _Unknown from error
+
+
+def _example_of_kept(kind: Object) -> Any:
+    if kind.dtype is not None:
+        array = np.ones([1] * (kind.rank or 0), kind.dtype)
+        return array if kind.cls is np.ndarray else array[()]
+    if kind.example is None:
+        raise _Unknown
+    return kind.example
+
+
+def _example_of_tensor(value: tf.Tensor) -> Any:
+    if value.shape.rank is None or value.dtype in (tf.string, tf.variant, tf.resource):
+        raise _Unknown
+    dims = [1 if size is None else size for size in value.shape]
+    if int(np.prod(dims)) > MOST_ELEMENTS:
+        raise _Unknown
+    with tf.init_scope():
+        return tf.ones(dims, value.dtype)

@@ -1,0 +1,187 @@
+"""Runs of the plain program that are watched, or that repeat what a graph has already done.
+
+The program is left as it is, but for each call: ``f(x)`` becomes ``imp2tf_entered(f, site)(x)``, which gives back `f` itself,
+a form of it that is watched in the same way if it is the user's function, or a wrapper if it is a call that no graph can
+look into. A *recording* notes what such calls return, so that a graph can be made that makes them. A *replay* gives the
+results of those that a graph had made before it could not go on, and lets the program run on from there.
+"""
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import threading
+import types
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import gast
+
+from imp2tf.analysis.flow import has_await
+from imp2tf.disabled import is_disabled
+from imp2tf.errors import Fallback
+from imp2tf.heap import is_drop_in, is_user_function
+from imp2tf.purity import is_numpy_function, is_pure, is_tensorflow
+from imp2tf.results import Profile, Raised, Site, is_fresh, kind_of, watched_arguments
+from imp2tf.source import SourceUnavailable, bind, compile_node, lambda_to_function, read
+
+__all__ = ["Recording", "Replay", "watching"]
+
+ENTERED = "imp2tf_entered"
+LEFT_ALONE = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec", "breakpoint", "__import__"})
+
+
+class _Thread(threading.local):
+    watcher: _Watcher | None = None
+
+
+_thread = _Thread()
+_functions: weakref.WeakKeyDictionary[types.FunctionType, types.FunctionType] = weakref.WeakKeyDictionary()
+
+
+@contextlib.contextmanager
+def watching(watcher: _Watcher) -> Iterator[None]:
+    """Let `watcher` see the calls of watched functions on this thread."""
+    before, _thread.watcher = _thread.watcher, watcher
+    try:
+        yield
+    finally:
+        _thread.watcher = before
+
+
+def _entered(function: Any, place: tuple[str, int]) -> Any:
+    watcher = _thread.watcher
+    return function if watcher is None else watcher.entered(function, place)
+
+
+# ------------------------------------------------------------------------------------------------ watched functions
+class _Calls(gast.NodeTransformer):
+    """Puts the hook around what is called, in the function's own code."""
+
+    def __init__(self, filename: str) -> None:
+        self.filename = filename
+
+    def visit_Call(self, node: gast.Call) -> gast.Call:
+        self.generic_visit(node)
+        if isinstance(node.func, gast.Name) and node.func.id in LEFT_ALONE:
+            return node
+        place = gast.Constant((self.filename, node.lineno), None)
+        hook = gast.Call(gast.Name(ENTERED, gast.Load(), None, None), [node.func, place], [])
+        for new in (place, hook, hook.func):
+            gast.copy_location(new, node)
+        node.func = hook
+        return node
+
+    def _as_it_is(self, node: Any) -> Any:
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = _as_it_is
+
+
+def _watched(function: types.FunctionType) -> types.FunctionType:
+    """A user's function whose calls are seen; the function itself where that cannot be."""
+    found = _functions.get(function)
+    if found is None or found.__defaults__ is not function.__defaults__:
+        try:
+            found = _functions[function] = _rewritten(function)
+        except (SourceUnavailable, Fallback, SyntaxError, ValueError):
+            found = function
+    return found
+
+
+def _rewritten(function: types.FunctionType) -> types.FunctionType:
+    source = read(function)
+    node = source.node
+    if isinstance(node, gast.AsyncFunctionDef) or has_await(node):
+        return function
+    if isinstance(node, gast.Lambda):
+        node = lambda_to_function(node)
+    calls = _Calls(source.filename)
+    node.body = [calls.visit(statement) for statement in node.body]
+    code = _with_own_constants(compile_node(source, node, function, (ENTERED,)), function.__code__)
+    return bind(code, function, {ENTERED: _entered})
+
+
+def _with_own_constants(code: types.CodeType, original: types.CodeType) -> types.CodeType:
+    """Functions that the code makes are made of the very code objects of the original."""
+    own = [one for one in original.co_consts if isinstance(one, types.CodeType)]
+    same = {one: next((its for its in own if its == one), one) for one in code.co_consts if isinstance(one, types.CodeType)}
+    return code.replace(co_consts=tuple(same[one] if isinstance(one, types.CodeType) else one for one in code.co_consts))
+
+
+# ------------------------------------------------------------------------------------------------ watchers
+class _Watcher:
+    """What is done at the calls of watched functions."""
+
+    def entered(self, function: Any, place: tuple[str, int] = ("", 0)) -> Any:
+        """What is called instead of `function`."""
+        site: Site = (*place, name_of_callee(function))
+        if is_disabled(function):
+            return self.called(function, site)
+        if isinstance(function, types.FunctionType) and is_user_function(function):
+            return _watched(function)
+        inner = getattr(function, "__func__", None)
+        if isinstance(function, types.MethodType) and isinstance(inner, types.FunctionType) and is_user_function(inner):
+            return self.called(function, site) if is_disabled(inner) else types.MethodType(_watched(inner), function.__self__)
+        if isinstance(function, functools.partial):
+            return functools.partial(self.entered(function.func, place), *function.args, **function.keywords)
+        if is_drop_in(function):
+            return self.entered(function.__imp2tf_function__, place)
+        method = inspect.getattr_static(type(function), "__call__", None)
+        if isinstance(method, types.FunctionType) and is_user_function(method) and not is_disabled(method):
+            return types.MethodType(_watched(method), function)
+        return self.called(function, site)
+
+    def called(self, function: Any, site: Site) -> Any:
+        """What is called instead of a function that is not the user's."""
+        raise NotImplementedError
+
+
+def name_of_callee(function: Any) -> str:
+    """What a site calls `function`, also where the object that it is a method of is known to the run only."""
+    name = getattr(function, "__name__", None)
+    return name if isinstance(name, str) else type(function).__name__
+
+
+class Recording(_Watcher):
+    """Notes what calls return that no graph can look into."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+
+    def called(self, function: Any, site: Site) -> Any:
+        self.profile.seen.add(site)
+        if not is_disabled(function) and (is_tensorflow(function) or is_pure(function) or is_numpy_function(function)):
+            return function
+        return functools.partial(self._call, function, site)
+
+    def _call(self, function: Any, site: Site, /, *args: Any, **kwargs: Any) -> Any:
+        unchanged = watched_arguments((*args, *kwargs.values()))
+        result = function(*args, **kwargs)
+        self.profile.note(site, kind_of(result, is_fresh(result)))
+        if not unchanged():
+            self.profile.changing.add(site)
+        return result
+
+
+class Replay(_Watcher):
+    """Gives the results of calls that a graph has made, in order; what follows them is called."""
+
+    def __init__(self, history: Sequence[tuple[Site, Any]]) -> None:
+        self._left = list(history)[::-1]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the program has made all the calls that the graph had made."""
+        return not self._left
+
+    def called(self, function: Any, site: Site) -> Any:
+        return self._result if self._left and self._left[-1][0] == site else function
+
+    def _result(self, *args: Any, **kwargs: Any) -> Any:
+        del args, kwargs
+        result = self._left.pop()[1]
+        if isinstance(result, Raised):
+            raise result.error
+        return result
