@@ -14,12 +14,14 @@ from imp2tf.elements import element_of
 from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.growable_items import checked_index, checked_position, deleted, item_of, set_at, spliced
-from imp2tf.heap import contents, from_end, is_container, is_unread, set_contents
+from imp2tf.heap import contents, is_container, is_unread, read, set_contents
 from imp2tf.picking import item_at
+from imp2tf.places import FromEnd, Tail
 from imp2tf.region import select
 from imp2tf.session import NOT_STORED, current
 from imp2tf.table_items import as_table_under, delete_entry, entry, put_entry
 from imp2tf.tables import key_form, key_kind
+from imp2tf.tf_compat import EagerTensor
 from imp2tf.values import Growable, Table, Union, is_runtime
 
 __all__ = ["delete_item", "dict_item_at", "get_item", "set_item", "with_item", "without"]
@@ -30,7 +32,7 @@ def get_item(container: Any, key: Any, kind: str | None = None) -> Any:
     if isinstance(container, dict):
         return _dict_item(container, key)
     if type(container) is list and type(key) is int and key < 0 and is_unread(container):
-        item = from_end(container, key)
+        item = _from_end(container, key)
         if item is not NOT_STORED:
             return item
     found = contents(container) if is_container(container) else container
@@ -43,6 +45,23 @@ def get_item(container: Any, key: Any, kind: str | None = None) -> Any:
     if is_runtime(key):
         return _item_at(list(found), key, f"{_kind(container)} index out of range")
     return run_operation(lambda: found[key])
+
+
+def _from_end(container: list[Any], key: int) -> Any:
+    """An element counted from the end of a list whose elements nobody has read, without reading the others.
+
+    What the trace appended is at the end. So one graph serves every length. NOT_STORED where all elements have to be read.
+    """
+    tail = current().raw(Tail(container))
+    appended = [] if tail is NOT_STORED else tail
+    if not isinstance(appended, list):
+        return NOT_STORED
+    if -key <= len(appended):
+        return appended[key]
+    before = key + len(appended)
+    if len(container) < -before or not isinstance(container[before], (EagerTensor, bool, int, float, str, type(None))):
+        return NOT_STORED
+    return read(FromEnd(container, before))
 
 
 def _kind(container: Any) -> str:

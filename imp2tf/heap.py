@@ -17,7 +17,7 @@ import tensorflow as tf
 
 from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import ForeignCall, fall_back, is_library_file
-from imp2tf.places import Attribute, Cell, Contents, FromEnd, Global, Place, Tail
+from imp2tf.places import Attribute, Cell, Contents, Global, Place, Tail
 from imp2tf.results import Live, Object
 from imp2tf.session import NOT_STORED, Session, current
 from imp2tf.sources import AllDistinct, Argument, Both, Item, Keys, Length, Member, Pinned, Source
@@ -25,7 +25,7 @@ from imp2tf.tf_compat import EagerTensor, capture_at_call_time, eager_scalar
 from imp2tf.values import NUMBER_DTYPES, UNBOUND, Deferred, PyNumber, numpy_value
 
 __all__ = [
-    "INT_RANGE", "Fetch", "contents", "from_end", "guard_distinct", "has_written_fields", "is_container", "is_drop_in", "is_same_input",
+    "INT_RANGE", "Fetch", "contents", "guard_distinct", "has_written_fields", "is_container", "is_drop_in", "is_same_input",
     "is_unread", "is_user_function", "itself", "known_by_identity", "length", "lift", "old_value", "read", "set_contents", "view",
 ]
 
@@ -387,28 +387,6 @@ def is_unread(container: Any) -> bool:
     """Whether nobody has read the elements of a list that existed before the call."""
     session, place = current(), Contents(container)
     return not session.is_born(container) and place not in session.reads and not session.is_written(place)
-
-
-def from_end(container: list[Any], key: int) -> Any:
-    """``container[key]``, `key` counting from the end of a list whose elements nobody has read, without reading the others.
-
-    What the trace appended is at the end. So one graph serves every length. NOT_STORED where all elements have to be read.
-    """
-    session = current()
-    tail = session.raw(Tail(container))
-    appended = [] if tail is NOT_STORED else tail
-    if not isinstance(appended, list):
-        return NOT_STORED
-    if -key <= len(appended):
-        return appended[key]
-    before = key + len(appended)
-    if len(container) < -before or not isinstance(container[before], (EagerTensor, bool, int, float, str, type(None))):
-        return NOT_STORED
-    place = FromEnd(container, before)
-    if place not in session.reads:
-        session.reads[place] = lift(session, container[before], Item(session.source_of(container), before))
-    _note_data(session, place, container)
-    return session.reads[place]
 
 
 def length(container: Any) -> Any:
