@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.alternatives import over, raise_error
-from imp2tf.errors import NeedsValue, TraceFailed, fall_back
+from imp2tf.errors import NeedsValue, TraceFailed, fall_back, first_line
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.forcing import RunArray, computed, tensor_of
 from imp2tf.region import stop_if
@@ -63,10 +63,10 @@ def run_operation(function: Function, *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
     except Exception as error:
         if isinstance(error, NOT_IN_GRAPH) or (isinstance(error, RuntimeError) and in_replica()):  # replicas cannot meet in a branch
-            fall_back(TraceFailed, f"{type(error).__name__} while tracing: {error}", error)
+            fall_back(TraceFailed, f"{type(error).__name__} while tracing: {first_line(error)}", error)
         if any(holds_runtime(value) for value in (*args, *kwargs.values())):
             if not isinstance(error, (ValueError, TypeError, tf.errors.OpError)):
-                fall_back(TraceFailed, f"{type(error).__name__} while tracing: {error}", error)
+                fall_back(TraceFailed, f"{type(error).__name__} while tracing: {first_line(error)}", error)
             raise ProgramRaise(error, retry=(function, args, kwargs)) from error
         raise ProgramRaise(error) from error
     finally:

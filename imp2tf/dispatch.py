@@ -13,7 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, Recompiled, RecompileLimit, TraceFailed, XlaRefused
+from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, Recompiled, RecompileLimit, TraceFailed, XlaRefused, first_line
 from imp2tf.exceptions import ProgramRaise, innermost
 from imp2tf.guards import describe_guard, find_misses, is_superseded, relax
 from imp2tf.input_signature import InputSignature
@@ -213,7 +213,7 @@ class Dispatcher:
         if stuck is not None:
             return self._go_on(graph, stuck, args, kwargs)
         if failed is not None and graph.xla:
-            failure = XlaRefused(f"XLA does not run the graph: {_first_line(failed)}")
+            failure = XlaRefused(f"XLA does not run the graph: {first_line(failed)}")
         elif failed is not None and graph.has_effects:
             self._count("graph_calls")
             raise failed
@@ -441,9 +441,5 @@ def _certainly(raises: AlwaysRaises) -> TraceFailed:
         location=innermost(raised.frames) if isinstance(raised, ProgramRaise) else None)
     failure.__cause__ = raises
     return failure
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0]
 
 

@@ -16,8 +16,8 @@ from typing import NoReturn
 __all__ = [
     "GENERATED_BLOCK", "Contents", "ConversionError", "DivergenceError", "Fallback", "ForeignCall", "GraphRefused", "Location", "LostValue",
     "NeedsValue", "NoFixpoint", "NoSource", "NotServable", "NotVerified", "RaisesUnderTry", "RecompileLimit", "Recompiled", "SeveralKinds",
-    "TraceFailed", "UnexpectedResult", "UnsupportedSyntax", "VariableCreated", "XlaRefused", "fall_back", "is_library_file", "is_own_file",
-    "user_location",
+    "TraceFailed", "UnexpectedResult", "UnsupportedSyntax", "VariableCreated", "XlaRefused", "fall_back", "first_line", "is_library_file",
+    "is_own_file", "user_location",
 ]
 
 
@@ -201,6 +201,11 @@ class Fallback(BaseException):
     def __init__(self, error: ConversionError) -> None:
         super().__init__(str(error))
         self.error = error
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, without the graphs that TensorFlow shows below."""
+    return str(error).strip().partition("\n")[0]
 
 
 def fall_back(kind: type[ConversionError], reason: str, cause: BaseException | None = None,

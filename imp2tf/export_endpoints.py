@@ -123,7 +123,7 @@ def _endpoint(function: Any, kinds: Any, signature: str | None, attribute: str |
     if call is None and kinds is None:
         values = _known_kinds(function, parameters)
     else:
-        values = parameters.bind(args, kwargs)
+        values = parameters.bind(*args, **kwargs)
     return Endpoint(plain, parameters, tuple(map(_as_kind, values)), name_of(plain), signature, attribute)
 
 
@@ -156,7 +156,7 @@ def _known_kinds(function: Any, parameters: Parameters) -> Sequence[Any]:
                 return kinds
     specs = getattr(function, "input_signature", None)
     if specs is not None:
-        return parameters.bind(tuple(specs), {})
+        return parameters.bind(*specs)
     if not parameters.names:
         return []
     raise ValueError(f"{name_of(function)} has no input_signature and was not called yet: give its kinds of arguments, as in "
@@ -205,7 +205,7 @@ def model_endpoint(model: Any, signature: str | None, kinds: tuple[Any, Any] | N
     """A Keras model's call, for batches of any size, not in training."""
     parameters = Parameters(model.call)
     args, kwargs = kinds or ((_model_inputs(model),), {})
-    bound = dict(zip(parameters.names, parameters.bind(tuple(args), kwargs), strict=True))
+    bound = dict(zip(parameters.names, parameters.bind(*args, **kwargs), strict=True))
     if "training" in bound and "training" not in kwargs:
         bound["training"] = False
     given = [one for one in parameters.list if one.name == "training" or _holds_specs(bound[one.name])]

@@ -87,6 +87,9 @@ class Recorder:
             fall_back(LostValue, "an object made anew in a branch or loop leaves the function")
         if isinstance(value, tuple):
             return self._tuple(value)
+        if isinstance(value, slice):
+            bounds = [self._add(bound) for bound in (value.start, value.stop, value.step)]
+            return lambda build: slice(*[bound(build) for bound in bounds])
         if isinstance(value, tf.__internal__.CompositeTensor) and not isinstance(value, tf.Variable):
             return self._composite(value)
         return self._object(value)

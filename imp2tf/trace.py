@@ -30,6 +30,7 @@ from imp2tf.errors import (
     UnexpectedResult,
     VariableCreated,
     fall_back,
+    first_line,
     user_location,
 )
 from imp2tf.exceptions import TRACE_BOUNDARIES, Frame, ProgramRaise, StopRun, located, raise_from_user_code, without_own_frames
@@ -462,7 +463,7 @@ def traced(body: Callable[..., list[tf.Tensor]], options: Options, function: Any
     except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
         raise
     except Exception as error:  # anything else that tracing meets is not the program's: the call runs as Python, with this as the cause
-        reason = f"{type(error).__name__} while tracing {name_of(function)}: {error}"
+        reason = f"{type(error).__name__} while tracing {name_of(function)}: {first_line(error)}"
         raise Fallback(TraceFailed(reason, location=user_location(error.__traceback__))) from error
 
 

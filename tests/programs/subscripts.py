@@ -169,3 +169,14 @@ def gradient_of_a_slice() -> World:
         part = xs[i:]
         return tf.reduce_sum(part * part * part)
     return fn, [call(f32([1.0, 2.0, 3.0]), i32(1)), call(f32([1.0, 2.0, 3.0]), i32(0))]
+
+
+@program("subscripts")
+def slices_with_bounds_of_the_run_leave_the_function() -> World:
+    def fn(x):
+        part = slice(0, int(x))
+        rows = slice(tf.cast(x, tf.int32), None)
+        if x > 1.0:
+            part = slice(int(x), 3)
+        return [1, 2, 3][part], part, rows, tf.range(4)[rows]
+    return fn, each(f32(1.0), f32(2.0), f32(0.0))
