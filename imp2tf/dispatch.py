@@ -354,7 +354,8 @@ class Dispatcher:
             if rivals == len(self.graphs):
                 self.exhausted = RecompileLimit(f"traced {traces} times; {self._last_miss()}")
             return False
-        if traces >= limit and self.counts["graph_calls"] < CALLS_THAT_PAY * traces:
+        others = len(self.graphs) - rivals + self.counts["forgotten"]
+        if others and traces >= limit and self.counts["graph_calls"] < CALLS_THAT_PAY * traces:
             return False  # objects come and go, and each is used too seldom
         del self.graphs[MOST_GRAPHS * limit - 1:]
         return True
@@ -430,6 +431,7 @@ def _forget(dispatcher: weakref.ref[Dispatcher], graph: Graph) -> None:
     if found is not None:
         with contextlib.suppress(ValueError):
             found.graphs.remove(graph)
+            found._count("forgotten")
 
 
 def _certainly(raises: AlwaysRaises) -> TraceFailed:

@@ -40,6 +40,13 @@ BUILTINS_LEFT_TO_PYTHON = frozenset({
 })
 
 
+# What belongs to a thread: the run makes its calls on threads of TensorFlow.
+OF_THREADS = frozenset({"_contextvars", "contextvars", "_decimal", "decimal", "_sqlite3", "sqlite3", "matplotlib", "tkinter", "_tkinter"})
+FUNCTIONS_OF_THREADS = frozenset({
+    "active_count", "current_thread", "enumerate", "errstate", "get_ident", "get_native_id", "geterr", "main_thread", "seterr",
+    "setbufsize",
+})
+
 # While these wait, other threads may change anything.
 WAITING = frozenset({"_thread", "threading", "queue", "_queue", "select", "socket", "subprocess", "concurrent"})
 WAITING_FUNCTIONS = frozenset({"sleep", "input", "wait", "waitpid", "system"})
@@ -109,8 +116,13 @@ def _full_name(function: Any) -> str:
 
 
 def _is_left_to_python(function: Any) -> bool:
-    module = module_of(function).partition(".")[0]
-    return module in LEFT_TO_PYTHON or (module in ("", "builtins", "sys", "os") and name_of(function) in BUILTINS_LEFT_TO_PYTHON)
+    module, name, owner = module_of(function).partition(".")[0], name_of(function), _owner(function)
+    of_owner = type(owner).__module__.partition(".")[0]
+    if OF_THREADS & {module, of_owner} or (module in ("_thread", "threading", "numpy") and name in FUNCTIONS_OF_THREADS):
+        return True
+    if isinstance(owner, np.ndarray) and name.startswith("__"):  # whether `a.__iadd__(b)` changes `a` is not known before
+        return True
+    return module in LEFT_TO_PYTHON or (module in ("", "builtins", "sys", "os") and name in BUILTINS_LEFT_TO_PYTHON)
 
 
 def _waits(function: Any) -> bool:

@@ -392,13 +392,20 @@ class TapeFunctions:
             raise ValueError("an output that is no number has a gradient")
         self.recorded = self.differentiable[-1] + 1 if self.differentiable else 0
         self.placeholders = backward.inputs[: len(self.differentiable)]
-        self.forward, self.backward = (DirectCall(one, may_inline, may_switch) for one in (forward, backward._inference_function))
+        self.forward = DirectCall(forward, may_inline, may_switch)
+        self.backward = DirectCall(backward._inference_function, may_inline, may_switch and not _adds_lists(backward.graph))
         self.slow_backward, self.structure = backward._call_flat, backward.structured_outputs
-
 
     def kept(self, inputs: Sequence[tf.Tensor], outputs: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         """What the gradient needs of a run."""
         return [one if not isinstance(one, int) else inputs[one] if one >= 0 else outputs[~one] for one in self.residuals]
+
+
+def _adds_lists(graph: FuncGraph) -> bool:
+    """Whether gradients of TensorLists are added. Of lists of bools nobody needs them, and only the optimizer takes them out."""
+    return any(
+        node.op == "AddN" and node.attr["T"].type == tf.variant.as_datatype_enum
+        for op in graph.get_operations() for node in (op.node_def, *(one for body in function_bodies(op) for one in body.node_def)))
 
 
 def tape_functions(
