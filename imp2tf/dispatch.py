@@ -190,7 +190,7 @@ class Dispatcher:
     def _run(self, graph: Graph, captured: list[Any], values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a graph; what it cannot do after all is done by Python, outside of the handler of the error that said so."""
         failure: ConversionError | None = None
-        failed: tf.errors.OpError | None = None
+        failed: OperationFailed | None = None
         stuck: CannotGoOn | None = None
         held = False
         try:
@@ -200,7 +200,7 @@ class Dispatcher:
         except Fallback as fallback:
             failure = fallback.error
         except OperationFailed as operation:
-            failed = operation.error
+            failed = operation
         except CannotGoOn as stopped:
             stuck = stopped
         except BaseException:
@@ -213,10 +213,10 @@ class Dispatcher:
         if stuck is not None:
             return self._go_on(graph, stuck, args, kwargs)
         if failed is not None and graph.xla:
-            failure = XlaRefused(f"XLA does not run the graph: {first_line(failed)}")
-        elif failed is not None and graph.has_effects:
+            failure = XlaRefused(f"XLA does not run the graph: {first_line(failed.error)}")
+        elif failed is not None and failed.effects:
             self._count("graph_calls")
-            raise failed
+            raise failed.error
         if isinstance(failure, XlaRefused):
             return self._run(*self._without_xla(graph, values, failure), values, args, kwargs)
         if failure is not None:

@@ -249,9 +249,10 @@ def order_effects(session: Session, graph: Any) -> bool:
     """Chain everything in a finished graph that has an effect, in program order; whether Python is called in it."""
     read_draws(session, graph)
     operations = graph.get_operations()
-    host = any(op.type in HOST_OPS or (id(graph), op.name) in session.host_ops for op in operations)
-    if not host:
+    hosts = {op for op in operations if op.type in HOST_OPS or (id(graph), op.name) in session.host_ops}
+    if not hosts:
         return False
+    _let_wait(operations, hosts)
     last = None
     for op in operations:
         if _has_effect(op) or (session.opaque and op.type in READS):
@@ -259,6 +260,23 @@ def order_effects(session: Session, graph: Any) -> bool:
                 add_control_input(op, last)
             last = op
     return True
+
+
+def _let_wait(operations: Sequence[tf.Operation], hosts: set[tf.Operation]) -> None:
+    """Let Python be called only when all is computed that stands before the call: had it failed, there would be no call."""
+    pending: dict[tf.Operation, None] = {}  # those on whose results nothing depends so far
+    for op in operations:
+        for before in (*(tensor.op for tensor in op.inputs), *op.control_inputs):
+            pending.pop(before, None)
+        if op in hosts:
+            for before in pending:
+                add_control_input(op, before)
+            pending.clear()
+        if op.type not in NEVER_FAILS:
+            pending[op] = None
+
+
+NEVER_FAILS = frozenset({"Const", "NoOp", "Placeholder", "VarHandleOp"})
 
 
 def _has_effect(op: tf.Operation) -> bool:

@@ -23,7 +23,6 @@ from imp2tf.region import stop_if
 from imp2tf.session import current
 from imp2tf.states import Box
 from imp2tf.table_items import shown_entry
-from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import SKIP, Deferred, GeneratorCall, Growable, PyNumber, StandIn, Table, Union, is_runtime
 
 __all__ = [
@@ -429,7 +428,10 @@ class DatasetCursor(Cursor):
         return self.element.value.has_value()
 
     def next(self) -> Any:
-        return self.element.value.get_value()
+        element = self.element.value
+        if isinstance(element, Union):  # of an earlier loop, or of this one
+            element = over(element, lambda one: raise_error(StopIteration()) if one is None else one)
+        return element.get_value()
 
 
 class GeneratorValue(StandIn):
@@ -520,7 +522,7 @@ def _is_fresh_iterator(value: Any) -> bool:
 
 def _tensor_cursor(tensor: tf.Tensor) -> Cursor:
     if tensor.shape.rank == 0:
-        raise_error(TypeError("iterating over a scalar tensor" if is_symbolic_tensor(tensor) else "Cannot iterate over a scalar tensor."))
+        raise_error(TypeError("Cannot iterate over a scalar tensor."))
     if tensor.shape.rank is None:
         fall_back(NeedsValue, "iteration over a tensor of unknown rank")
     return TensorCursor(tensor)

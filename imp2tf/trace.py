@@ -157,11 +157,15 @@ tf.get_logger().addFilter(_QuietWhileTracing())
 
 
 class OperationFailed(BaseException):
-    """An operation failed while the graph ran: `error` is what TensorFlow says, not an exception that the program raised."""
+    """An operation failed while the graph ran: `error` is what TensorFlow says, not an exception that the program raised.
 
-    def __init__(self, error: tf.errors.OpError) -> None:
+    `effects` tells whether the run may have done something by then that cannot be done again.
+    """
+
+    def __init__(self, error: tf.errors.OpError, effects: bool) -> None:
         super().__init__(error)
         self.error = error
+        self.effects = effects
 
 
 class CannotGoOn(BaseException):
@@ -241,8 +245,14 @@ class Graph:
     @property
     def has_effects(self) -> bool:
         """Whether a run that failed may have changed something; not cheap."""
-        nodes = nodes_of(self.concrete)
-        return bool(self.python_calls) or any(is_stateful_op(node.op) and node.op not in WITHOUT_EFFECT for node in nodes)
+        return bool(self.python_calls) or self._changes_state()
+
+    def _changes_state(self) -> bool:
+        return any(is_stateful_op(node.op) and node.op not in WITHOUT_EFFECT for node in nodes_of(self.concrete))
+
+    def _has_done_something(self) -> bool:
+        """Whether the run that is under way may have had an effect: it has called Python, or what it did to variables is not known."""
+        return bool(self.run.history) or self._changes_state()
 
     @property
     def is_repeatable(self) -> bool:
@@ -306,7 +316,7 @@ class Graph:
         stored, self.run.error = self.run.error, None
         if stored is None:
             refused = self._refused(error)
-            raise OperationFailed(refused) if isinstance(refused, tf.errors.OpError) else refused
+            raise OperationFailed(refused, self._has_done_something()) if isinstance(refused, tf.errors.OpError) else refused
         if isinstance(stored, GraphRefused):
             raise Fallback(stored)
         if isinstance(stored, UnexpectedResult):

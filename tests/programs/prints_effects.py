@@ -293,3 +293,13 @@ def effects_of_turns_and_sums_of_empty_lists() -> World:
             print("turn", j)
         return total
     return fn, each(i32(3), i32(0), i32(2)), lambda: v
+
+
+@program("prints_effects")
+def print_after_an_operation_that_fails() -> World:
+    def fn(rows):
+        total = tf.reduce_sum(rows[1:] + rows)
+        other = tf.where(rows > 0.0, rows[2:], rows)
+        print("total", float(total))
+        return total, other
+    return fn, each(f32([1.0, 2.0, 3.0]), f32([1.0, 2.0]), f32([1.0]), f32([1.0, 2.0, 3.0, 4.0]))
