@@ -276,7 +276,8 @@ def _let_wait(operations: Sequence[tf.Operation], hosts: set[tf.Operation]) -> N
             pending[op] = None
 
 
-NEVER_FAILS = frozenset({"Const", "NoOp", "Placeholder", "VarHandleOp"})
+# And random operations: those for which eager's numbers are drawn stay behind in the graph.
+NEVER_FAILS = frozenset({"Const", "NoOp", "Placeholder", "VarHandleOp"}) | RANDOM_OPS
 
 
 def _has_effect(op: tf.Operation) -> bool:

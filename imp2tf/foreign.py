@@ -136,6 +136,7 @@ def _needs_value(function: Any) -> Any:
 
 def _call_tensorflow(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], callback: Callback) -> Any:
     if function in HOST_RUN:
+        current().outside.unrepeatable = "Python is called"
         current().python_calls.append(("Python is called", innermost(user_frames())))
         return adopted(run_operation(function, *args, **kwargs))
     if function is tf.constant and isinstance(args[0] if args else kwargs.get("value"), Deferred):

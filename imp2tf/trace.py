@@ -252,7 +252,8 @@ class Graph:
 
     def _has_done_something(self) -> bool:
         """Whether the run that is under way may have had an effect: it has called Python, or what it did to variables is not known."""
-        return bool(self.run.history) or self._changes_state()
+        calls = self.run.history or self.outside.unrepeatable  # the history does not hold calls that cannot be repeated
+        return bool(self.python_calls and calls) or self._changes_state()
 
     @property
     def is_repeatable(self) -> bool:
