@@ -59,7 +59,7 @@ class PyNumber:
     """A Python int, float or bool that is known only when the graph runs.
 
     A wrapper rather than an int subclass: CPython and TensorFlow would silently use a subclass's concrete value.
-    The arithmetic dunders are installed by `imp2tf.numbers`.
+    The arithmetic dunders are installed by `imp2tf.arithmetic`.
     """
 
     __slots__ = ("kind", "tensor")
