@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, Recompiled, RecompileLimit, TraceFailed, XlaRefused, first_line
 from imp2tf.exceptions import ProgramRaise, innermost
+from imp2tf.graph import CannotGoOn, Graph, OperationFailed, refused_by_xla
 from imp2tf.guards import describe_guard, find_misses, is_superseded, relax
 from imp2tf.input_signature import InputSignature
 from imp2tf.inspection import nodes_of
@@ -27,7 +28,7 @@ from imp2tf.session import Relaxations, in_host_call
 from imp2tf.stance import stance
 from imp2tf.substitution import substitutions
 from imp2tf.tf_compat import eager_context, tape_may_record
-from imp2tf.trace import AlwaysRaises, CannotGoOn, Graph, OperationFailed, kinds_of, refused_by_xla, trace_call
+from imp2tf.trace import AlwaysRaises, kinds_of, trace_call
 from imp2tf.verify import unverifiable, verified
 
 __all__ = ["Dispatcher", "FallbackRecord"]
