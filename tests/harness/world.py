@@ -203,7 +203,10 @@ def _seed() -> None:
 
 @contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise `TimeLimit` after `seconds` of the processor, or `PATIENCE` times as many of the clock; only the main thread can be interrupted this way."""
+    """Raise `TimeLimit` after `seconds` of the processor, or `PATIENCE` times as many of the clock.
+
+    Only the main thread can be interrupted this way.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
