@@ -44,6 +44,14 @@ class ProgramRaise(BaseException):
         if fresh and retry is None:
             in_context(error)
 
+    @property
+    def told(self) -> str:
+        """The exception in words, as far as they are known: an argument may be a run-time value, or show itself by code of the program."""
+        if self.record is not None:
+            return "one of several exceptions"
+        shown = (str(one) if isinstance(one, (str, int, float, bool)) else f"<{type(one).__name__}>" for one in self.error.args)
+        return f"{type(self.error).__name__}: {', '.join(shown)}"
+
 
 def in_context(error: BaseException) -> BaseException:
     """An exception raised here, with the one that is handled here as its context."""
