@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
 from imp2tf.errors import GENERATED_BLOCK, ConversionError, GraphRefused, Location, is_library_file, is_own_file
+from imp2tf.links import handle
 from imp2tf.session import Session, active
 
 __all__ = ["TRACE_BOUNDARIES", "ProgramRaise", "StopRun", "frames_of_op", "in_context", "innermost", "located", "raise_from_user_code",
@@ -56,9 +57,8 @@ class ProgramRaise(BaseException):
 def in_context(error: BaseException) -> BaseException:
     """An exception raised here, with the one that is handled here as its context."""
     session = active()
-    handled = session.caught[-1].error if session is not None and session.caught else None
-    if isinstance(handled, BaseException) and handled is not error and error.__context__ is None:
-        error.__context__ = handled
+    if session is not None and session.caught:
+        handle(error, session.caught[-1].handled())
     return error
 
 
