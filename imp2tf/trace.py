@@ -53,6 +53,7 @@ from imp2tf.sources import Argument, Item, Source
 from imp2tf.taped import Taped
 from imp2tf.tf_compat import captures_of, in_eager_mode, is_stateful_op
 from imp2tf.values import Growable, Sentinel
+from imp2tf.xla.compiler import Compiler, may_compile
 
 __all__ = ["OTHER", "WITHOUT_EFFECT", "AlwaysRaises", "CannotGoOn", "Graph", "OperationFailed", "Rehearsal", "Run", "definition",
            "graph_name", "kinds_of", "refuse_variable", "refused_by_xla", "trace_call", "traced"]
@@ -243,6 +244,11 @@ class Graph:
         self.fetches_more = any(callable(one) and not isinstance(one, Fetch) for one in self.captures)  # inputs that TensorFlow gives
 
     @property
+    def tier(self) -> str:
+        """How calls run: "graph", "inline" (on the calling thread), "xla"."""
+        return "xla" if self.xla else self.taped.tier
+
+    @property
     def has_effects(self) -> bool:
         """Whether a run that failed may have changed something; not cheap."""
         return bool(self.python_calls) or self._changes_state()
@@ -397,8 +403,9 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
     captures = captures_of(concrete)
     session.outside.forget()
     xla = bool(options.jit_compile)
-    taped = Taped(concrete, captures, parts["junctions"], lambda: not xla and may_inline(concrete),
-                  not xla and not has_state(session.graph))
+    may_switch = not xla and not has_state(session.graph)
+    compiler = Compiler(session.graph) if may_switch and may_compile(options) else None
+    taped = Taped(concrete, captures, parts["junctions"], lambda: not xla and may_inline(concrete), may_switch, compiler)
     return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards, captures), run,
                  parts["calls_python"], session.python_calls, xla, session.callbacks, taped, session.outside,
                  kinds_of(relaxations, parameters, args))
