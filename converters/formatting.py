@@ -15,8 +15,8 @@ from imp2tf.alternatives import over
 from imp2tf.arithmetic import holds_runtime, run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.errors import NeedsValue, fall_back
-from imp2tf.foreign import materialized
 from imp2tf.heap import has_written_fields, is_user_function
+from imp2tf.lowering import materialized
 from imp2tf.namespace import operator
 from imp2tf.quote import quote_expr
 from imp2tf.rewrite import Converter

@@ -14,23 +14,14 @@ from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import as_number, run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.containers import append, listed, new, new_list, static, tuple_of
+from imp2tf.cursors import Cursor, EnumerateCursor, IteratorCursor, MapCursor, RunRange, StaticIterator, ZipCursor
 from imp2tf.dict_views import DictView
 from imp2tf.errors import ForeignCall, NeedsValue, UnsupportedSyntax, fall_back
 from imp2tf.generators import PushedEnumerate, PushedMap, as_pushed
 from imp2tf.growable import picked, stacked_column
 from imp2tf.heap import contents, is_container, is_user_function, set_contents
 from imp2tf.iterables import cursor, each, is_lazy, known_items
-from imp2tf.iteration import (
-    Cursor,
-    EnumerateCursor,
-    IteratorCursor,
-    MapCursor,
-    RunRange,
-    StaticIterator,
-    ZipCursor,
-    drained,
-    reversed_cursor,
-)
+from imp2tf.iteration import drained, reversed_cursor
 from imp2tf.opaque import call_library
 from imp2tf.operations import truth_of
 from imp2tf.picking import permuted

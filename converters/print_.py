@@ -20,8 +20,9 @@ from imp2tf.arithmetic import as_number, run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.effects import host_call
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
-from imp2tf.foreign import lowered, materialized, register_host_method
+from imp2tf.foreign import register_host_method
 from imp2tf.heap import contents, has_written_fields, is_container, is_user_function
+from imp2tf.lowering import lowered, materialized
 from imp2tf.opaque import keep_apart
 from imp2tf.reach import reach_of
 from imp2tf.session import current

@@ -15,8 +15,8 @@ from imp2tf.arithmetic import run_operation
 from imp2tf.calls import replace_call
 from imp2tf.connectivity import connections_around, enclosing
 from imp2tf.effects import has_effects_so_far
-from imp2tf.foreign import adopted, lowered
 from imp2tf.junctions import Outcomes, decided, junctions_of, where_loops_turn
+from imp2tf.lowering import adopted, lowered
 from imp2tf.region import leave_to_python_if
 from imp2tf.session import current
 from imp2tf.tf_compat import is_symbolic_tensor

@@ -40,7 +40,8 @@ from imp2tf.arrays import CLEARED, UNWRITTEN, WRITTEN, Dims, Elements, Settings,
 from imp2tf.calls import callback, replace_call
 from imp2tf.effects import has_effects_so_far
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
-from imp2tf.foreign import call_foreign, lowered
+from imp2tf.foreign import call_foreign
+from imp2tf.lowering import lowered
 from imp2tf.refusals import Place, eager_error, either, equal, exceeds, not_equal, outside, refuse
 from imp2tf.region import leave_to_python_if
 from imp2tf.session import current

@@ -15,9 +15,9 @@ from imp2tf.arithmetic import run_operation
 from imp2tf.calls import invoke, replace_call
 from imp2tf.containers import new_list
 from imp2tf.errors import NeedsValue, fall_back
-from imp2tf.foreign import lowered
 from imp2tf.heap import contents
 from imp2tf.iteration import drained
+from imp2tf.lowering import lowered
 
 
 def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:

@@ -12,9 +12,10 @@ from imp2tf.alternatives import raise_error
 from imp2tf.arithmetic import as_number, as_tensor, number_tensor, run_operation
 from imp2tf.arrays import UNWRITTEN, WRITTEN, Dims, Elements, Settings, TracedArray, dims_of
 from imp2tf.errors import NeedsValue, fall_back
-from imp2tf.foreign import StackedList, lowered
 from imp2tf.join import relaxed_shape
+from imp2tf.lowering import lowered
 from imp2tf.refusals import Place, Truth, eager_error
+from imp2tf.stacked_lists import StackedList
 from imp2tf.values import PyNumber, Union
 
 __all__ = [

@@ -15,8 +15,8 @@ from imp2tf.arrays import TracedArray
 from imp2tf.calls import call
 from imp2tf.container_methods import ContainerMethod
 from imp2tf.containers import static
+from imp2tf.deferred_calls import method_of_deferred
 from imp2tf.errors import ForeignCall, LostValue, NeedsValue, fall_back
-from imp2tf.foreign import method_of_deferred
 from imp2tf.heap import is_container, is_user_function, view
 from imp2tf.places import Attribute
 from imp2tf.session import active, current

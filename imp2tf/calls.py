@@ -15,7 +15,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf import conversion, foreign
+from imp2tf import conversion, deferred_calls, foreign, lowering
 from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import run_operation
 from imp2tf.container_methods import ContainerMethod, container_method
@@ -127,7 +127,7 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     if isinstance(function, ContainerMethod):
         return container_method(function, args, kwargs)
     if isinstance(function, Deferred):
-        return foreign.call_deferred(function, args, kwargs)
+        return deferred_calls.call_deferred(function, args, kwargs)
     if isinstance(function, Sentinel):
         fall_back(SeveralKinds, f"a call of {function!r}")
     if not callable(function):
@@ -257,10 +257,10 @@ def invoke(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _trace(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     session = current()
     if session.deadline is not None and time.monotonic() > session.deadline:
-        fall_back(NeedsValue, "a graph for tensors of any shape is much larger than one for this shape")
+        raise Fallback(NeedsValue("a graph for tensors of any shape is much larger than one for this shape", avoidable=False))
     nested = [one for one in session.activations if one.function.__code__ is function.__code__]
     if len({one.regions for one in nested}) > MAX_RECURSION_IN_REGIONS:
-        fall_back(UnsupportedSyntax, f"{function.__name__} calls itself under a condition on a tensor")
+        raise Fallback(UnsupportedSyntax(f"{function.__name__} calls itself under a condition on a tensor", avoidable=False))
     if not session.is_born(function):
         _guard_function(session, function)
     converted = converted_of(function)
@@ -316,7 +316,7 @@ def _called_back(session: Session, function: Any, args: tuple[Any, ...], kwargs:
         with suspended():
             return function(*args, **kwargs)
     if tf.compat.v1.get_default_graph() is session.region_graphs[-1]:
-        return foreign.lowered(call(function, *args, **kwargs))
+        return lowering.lowered(call(function, *args, **kwargs))
     with session.log() as log, scope():
         called = len(session.python_calls)
         result = call(function, *args, **kwargs)
@@ -324,7 +324,7 @@ def _called_back(session: Session, function: Any, args: tuple[Any, ...], kwargs:
             raise InForeignGraph(ForeignCall(f"{function.__name__} changes Python state while library code calls it"))
         if session.interposed and len(session.python_calls) > called:
             raise InForeignGraph(ForeignCall(f"{function.__name__} calls Python while library code calls it"))
-        return foreign.lowered(result)
+        return lowering.lowered(result)
 
 
 # ------------------------------------------------------------------------------------------------ classes

@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from imp2tf.alternatives import over
 from imp2tf.arithmetic import run_operation
+from imp2tf.compound_specs import holds_objects
 from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import fall_back
 from imp2tf.growable import empty_growable, growable_length, joined, pushed, widened
@@ -23,7 +24,7 @@ from imp2tf.region import select
 from imp2tf.searches import is_equal, place_of
 from imp2tf.session import NOT_STORED, current
 from imp2tf.snapshots import freeze, has_sealed, objects_in, seal
-from imp2tf.specs import Spec, constants_in, holds_objects
+from imp2tf.specs import Spec, constants_in
 from imp2tf.tables import key_form, key_kind, keys_tensor
 from imp2tf.values import Deferred, Growable, PyNumber, Table, Union, is_runtime
 

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import tensorflow as tf
 
+from imp2tf.compound_specs import Items, Mapping
 from imp2tf.containers import copied, covering, holding
 from imp2tf.errors import Contents, fall_back
 from imp2tf.growable import GrowableList, element_at, replaced
@@ -18,7 +19,7 @@ from imp2tf.heap import contents
 from imp2tf.join import describe
 from imp2tf.places import Contents as ContentsOf
 from imp2tf.session import NOT_STORED, Session, current
-from imp2tf.specs import Items, Mapping, Spec
+from imp2tf.specs import Spec
 from imp2tf.tables import TableSpec
 from imp2tf.values import Growable, Table
 

@@ -13,12 +13,12 @@ from imp2tf import calls
 from imp2tf.effects import commits, has_pending_writes
 from imp2tf.errors import Fallback, ForeignCall, fall_back, user_location
 from imp2tf.exceptions import ProgramRaise
-from imp2tf.foreign import lowered
+from imp2tf.lowering import lowered
 from imp2tf.plan import Build, Recorder
 from imp2tf.refusals import REFUSED
 from imp2tf.region import scope
+from imp2tf.runs import Run
 from imp2tf.session import Relaxations, Session, resumed
-from imp2tf.trace import Run
 from imp2tf.values import Deferred, PyNumber
 
 __all__ = ["assert_instead", "call_in_graph"]

@@ -15,6 +15,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.compound_specs import Mapping, OneOf, Record, may_be_lost
 from imp2tf.effects import is_unchanged
 from imp2tf.errors import Contents, LostValue, SeveralKinds, fall_back
 from imp2tf.growable import GrowableList
@@ -24,7 +25,7 @@ from imp2tf.places import Place
 from imp2tf.region import frozen_place, unpacked
 from imp2tf.session import Relaxations, Session, resumed
 from imp2tf.sharing import shares_objects
-from imp2tf.specs import Constant, Mapping, OneOf, Record, Spec, may_be_lost
+from imp2tf.specs import Constant, Spec
 from imp2tf.trace import graph_name
 
 __all__ = ["State", "Widened", "scratch_session"]

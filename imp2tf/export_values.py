@@ -30,10 +30,10 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.errors import Contents, ConversionError, LostValue, NeedsValue, SeveralKinds, UnsupportedSyntax
-from imp2tf.foreign import StackedList
 from imp2tf.heap import contents, is_container
 from imp2tf.session import current
 from imp2tf.specs import Dense, Number
+from imp2tf.stacked_lists import StackedList
 from imp2tf.values import DEAD, LOST, Deferred, Growable, PyNumber, StandIn, Union, number_kind
 
 __all__ = ["Lowering", "flat_names", "result_names", "text_of", "unique"]

@@ -14,11 +14,12 @@ from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.compound_specs import list_family, may_be_lost, sealed_object
 from imp2tf.errors import LostValue, fall_back
 from imp2tf.places import Contents
 from imp2tf.session import current
 from imp2tf.snapshots import Snapshot, freeze, seal
-from imp2tf.specs import BOTTOM, SCALAR, Component, Spec, Tensors, empty_tensor_list, list_family, may_be_lost, sealed_object
+from imp2tf.specs import BOTTOM, SCALAR, Component, Spec, Tensors, empty_tensor_list
 from imp2tf.tf_compat import build_while
 from imp2tf.values import Growable
 

@@ -12,26 +12,12 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from imp2tf.compound_specs import ConstSet, DeferredSpec, Items, Mapping, OneOf, Record, SameAs
 from imp2tf.growable import GrowableList
 from imp2tf.heap import is_container
 from imp2tf.session import current
 from imp2tf.snapshots import Alias, Snapshot, fields_of, freeze, is_record
-from imp2tf.specs import (
-    BOTTOM,
-    Composite,
-    Constant,
-    ConstSet,
-    DeferredSpec,
-    Dense,
-    Items,
-    Mapping,
-    Number,
-    OneOf,
-    Record,
-    SameAs,
-    Spec,
-    same_constant,
-)
+from imp2tf.specs import BOTTOM, Composite, Constant, Dense, Number, Spec, same_constant
 from imp2tf.tables import TableSpec, as_table
 from imp2tf.tf_compat import dtype_of_list
 from imp2tf.values import DEAD, Deferred, Growable, PyNumber, Table, Union, number_kind

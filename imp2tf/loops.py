@@ -9,9 +9,9 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.alternatives import over, truth
+from imp2tf.cursors import Cursor, StaticCursor
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.exits import CONTINUE, NONE, clear, end_of_loop, exit_code, none_under_way
-from imp2tf.iteration import Cursor, StaticCursor
 from imp2tf.looping import loop
 from imp2tf.region import cond, select
 from imp2tf.session import active

@@ -14,9 +14,9 @@ from imp2tf.arithmetic import BINARY, COMPARE, binary, compare, holds_runtime, r
 from imp2tf.calls import call
 from imp2tf.container_methods import ContainerMethod, container_method
 from imp2tf.containers import any_equal, concatenated, grow, has_element, listed, new, new_list, note_shared, static
+from imp2tf.deferred_calls import may_change
 from imp2tf.dict_views import DictView
 from imp2tf.errors import Contents, ForeignCall, NeedsValue, fall_back
-from imp2tf.foreign import may_change
 from imp2tf.growable_items import repeated
 from imp2tf.heap import contents, is_container, is_same_input, is_user_function, set_contents
 from imp2tf.opaque import change_array

@@ -13,6 +13,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.arrays import TracedArray
+from imp2tf.compound_specs import holds_objects, may_be_lost
 from imp2tf.errors import LostValue, UnsupportedSyntax, fall_back
 from imp2tf.growable import GrowableList, stacked_column
 from imp2tf.heap import contents, is_container
@@ -20,7 +21,7 @@ from imp2tf.rewrite import SHARED
 from imp2tf.session import Session, resumed
 from imp2tf.snapshots import is_record
 from imp2tf.sources import Source
-from imp2tf.specs import Dense, Number, constants_in, holds_objects, may_be_lost, realizing
+from imp2tf.specs import Dense, Number, constants_in, realizing
 from imp2tf.tables import python_keys
 from imp2tf.tf_compat import is_symbolic_tensor, tape_may_record
 from imp2tf.values import (

@@ -27,7 +27,7 @@ from imp2tf.tf_compat import IMPURE_TENSORFLOW
 
 __all__ = [
     "MUTATING_ARRAY_METHODS", "MUTATING_CONTAINER_METHODS", "has_plain_new", "is_impure_tensorflow", "is_numpy_function", "is_pure",
-    "is_pure_method", "is_tensorflow", "module_of", "writes_into_argument",
+    "is_pure_method", "is_tensorflow", "library_name", "module_of", "writes_into_argument",
 ]
 
 TENSORFLOW = ("tensorflow", "keras", "tf_keras")
@@ -236,3 +236,10 @@ def is_pure_method(function: Any) -> bool:
     if isinstance(owner, np.ufunc):
         return getattr(function, "__name__", "") != "at"
     return isinstance(owner, (*IMMUTABLE, *IMMUTABLE_OBJECTS))
+
+
+def library_name(function: Any) -> str:
+    """A callable with its module, as a reason names it."""
+    name = getattr(function, "__qualname__", None) or type(function).__qualname__
+    module = getattr(function, "__module__", None)
+    return f"{module}.{name}" if isinstance(module, str) and module != "builtins" else str(name)

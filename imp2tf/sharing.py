@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from imp2tf.compound_specs import Items, Mapping, OneOf, Record, SameAs
 from imp2tf.errors import SeveralKinds, fall_back
 from imp2tf.growable import GrowableList
 from imp2tf.join import describe
 from imp2tf.snapshots import Alias, Snapshot, objects_in
-from imp2tf.specs import Items, Mapping, OneOf, Record, SameAs, Spec
+from imp2tf.specs import Spec
 from imp2tf.values import Union
 
 __all__ = ["patched", "shares_objects", "with_aliases"]

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from imp2tf.alternatives import raise_error
 from imp2tf.arithmetic import run_operation
+from imp2tf.compound_specs import Items
 from imp2tf.containers import copied, covering, grow, new, new_list
 from imp2tf.elements import element_of
 from imp2tf.errors import Contents as ContentsError
@@ -20,7 +21,7 @@ from imp2tf.heap import contents, is_container, set_contents
 from imp2tf.join import describe
 from imp2tf.region import cond, leave_to_python_if, select, stop_if
 from imp2tf.session import current
-from imp2tf.specs import BOTTOM, Items
+from imp2tf.specs import BOTTOM
 from imp2tf.states import NO_STATE
 from imp2tf.tables import key_form, key_kind, key_of, keys_as_list, keys_tensor, table_length
 from imp2tf.values import NUMBER_DTYPES, Growable, PyNumber, Table, Union, is_runtime

@@ -10,12 +10,13 @@ from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.compound_specs import ConstSet, Mapping, sealed_object
 from imp2tf.errors import NoFixpoint, fall_back
 from imp2tf.growable import GrowableList, growable_of
 from imp2tf.places import Contents
 from imp2tf.session import current
 from imp2tf.snapshots import Snapshot
-from imp2tf.specs import BOTTOM, Component, ConstSet, Mapping, Spec, Tensors, sealed_object
+from imp2tf.specs import BOTTOM, Component, Spec, Tensors
 from imp2tf.values import NUMBER_DTYPES, NUMBER_TYPES, Deferred, PyNumber, Table, Union, call_method, numpy_value
 
 __all__ = ["TableSpec", "as_table", "key_form", "key_kind", "key_of", "keys_as_list", "keys_tensor", "python_keys", "table_length"]

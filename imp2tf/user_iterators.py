@@ -4,10 +4,11 @@ from __future__ import annotations
 from typing import Any
 
 from imp2tf.calls import call
+from imp2tf.cursors import Cursor
 from imp2tf.errors import ForeignCall, fall_back
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.heap import is_user_function
-from imp2tf.iteration import Cursor, cursor_of
+from imp2tf.iteration import cursor_of
 
 __all__ = ["user_cursor"]
 

@@ -15,10 +15,10 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.errors import DivergenceError, NotVerified
+from imp2tf.graph import WITHOUT_EFFECT, Graph
 from imp2tf.inspection import nodes_of
 from imp2tf.random_ops import RANDOM_OPS
 from imp2tf.tf_compat import is_stateful_op
-from imp2tf.trace import WITHOUT_EFFECT, Graph
 
 __all__ = ["unverifiable", "verified"]
 

@@ -18,24 +18,31 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("source", "source_file", "mangling", "quote", "analysis", "analysis.*", "inversion", "rewrite", "targets", "conversion"),
     ),
     ("values and the heap", ("values", "places", "sources", "session", "heap", "arrays", "results", "reach")),
-    ("the lattice", ("snapshots", "specs", "growable", "tables", "join", "sharing")),
+    ("the lattice", ("snapshots", "specs", "compound_specs", "growable", "tables", "join", "sharing")),
     (
         "regions of the graph",
         (
             "placement", "plan", "effects", "inspection", "exceptions", "random_ops", "connectivity", "junctions", "records", "states",
-            "region", "looping", "exits", "xla", "xla.*",
+            "region", "looping", "exits", "xla", "xla.*", "speculation",
         ),
     ),
     (
         "what operators share",
         (
-            "alternatives", "arithmetic", "array_items", "attributes", "calls", "container_items", "container_methods", "containers",
-            "dict_views", "elements", "forcing", "foreign", "generators", "growable_items", "iterables", "iteration", "loops", "opaque",
-            "operations", "picking", "refusals", "searches", "substitution", "table_items", "try_state", "user_iterators",
+            "alternatives", "arithmetic", "array_items", "attributes", "calls", "container_cursors", "container_items", "container_methods",
+            "containers", "cursors", "deferred_calls", "dict_views", "elements", "forcing", "foreign", "generators", "growable_items",
+            "iterables", "iteration", "loops", "lowering", "opaque", "operations", "picking", "refusals", "searches", "stacked_lists",
+            "substitution", "table_items", "try_state", "user_iterators",
         ),
     ),
     ("features", ("converters", "converters.*")),
-    ("running", ("parameters", "input_signature", "guards", "profile", "taped", "trace", "verify", "dispatch", "embedding", "report")),
+    (
+        "running",
+        (
+            "parameters", "input_signature", "guards", "profile", "taped", "runs", "graph", "trace", "verify", "dispatch", "embedding",
+            "report",
+        ),
+    ),
     ("front ends", ("__init__", "__main__", "api", "distribution", "keras", "keras.*", "export", "export_*", "check")),
 )  # fmt: skip
 

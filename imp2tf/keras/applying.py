@@ -13,9 +13,9 @@ import tensorflow as tf
 
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.exceptions import ProgramRaise
-from imp2tf.foreign import lowered
 from imp2tf.junctions import Outcomes
 from imp2tf.keras import private
+from imp2tf.lowering import lowered
 from imp2tf.region import cond
 from imp2tf.session import Session
 from imp2tf.states import NO_STATE

@@ -18,12 +18,12 @@ from imp2tf.calls import InForeignGraph, call
 from imp2tf.container_methods import ContainerMethod
 from imp2tf.containers import new_list
 from imp2tf.errors import NeedsValue, fall_back
-from imp2tf.foreign import StackedList
 from imp2tf.heap import contents
 from imp2tf.keras import private
 from imp2tf.looping import loop
 from imp2tf.places import Contents
 from imp2tf.session import active, current
+from imp2tf.stacked_lists import StackedList
 from imp2tf.states import State
 from imp2tf.tf_compat import array_with_flow, in_eager_mode
 from imp2tf.values import Growable, Union

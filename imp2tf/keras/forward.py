@@ -10,10 +10,10 @@ import tensorflow as tf
 
 from imp2tf.embedding import call_in_graph
 from imp2tf.errors import Fallback, NeedsValue, fall_back
-from imp2tf.foreign import lowered
 from imp2tf.keras import private
 from imp2tf.keras.interposition import interposed
 from imp2tf.keras.steps import StepDispatcher, running_as_python
+from imp2tf.lowering import lowered
 from imp2tf.options import Options
 from imp2tf.session import active, in_host_call
 from imp2tf.tf_compat import in_eager_mode

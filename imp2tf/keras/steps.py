@@ -14,10 +14,10 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.dispatch import Dispatcher
+from imp2tf.graph import Graph
 from imp2tf.keras import private
 from imp2tf.keras.interposition import interposed
 from imp2tf.options import Options
-from imp2tf.trace import Graph
 
 __all__ = ["Step", "StepDispatcher", "predict_function", "running_as_python", "step_function"]
 

@@ -1,0 +1,81 @@
+"""What a graph and its calls share while it runs."""
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from imp2tf import calls
+from imp2tf.containers import concatenated, detached, grow
+from imp2tf.elements import check_uses
+from imp2tf.exceptions import Frame, StopRun, located, without_own_frames
+from imp2tf.iterables import each
+from imp2tf.operations import compare_operation
+from imp2tf.values import Growable
+
+__all__ = ["Run"]
+
+
+class Run:
+    """What one graph and its calls share: the arguments of the call that runs, and what host calls leave behind.
+
+    `embedded` graphs are run by somebody else, who is told what a host call raises by TensorFlow.
+    """
+
+    def __init__(self, embedded: bool = False) -> None:
+        self.embedded = embedded
+        self.args: Sequence[Any] = ()
+        self.error: BaseException | None = None
+        self.commit: list[tuple[Any, Any]] = []
+        self.results: list[Any] = []
+        self.history: list[tuple[Any, Any]] = []  # the calls of Python so far, and what they returned
+        self.count_host_call: Callable[[], object] = lambda: None
+        self.lock = threading.RLock()
+
+    @contextlib.contextmanager
+    def of(self, args: Sequence[Any]) -> Iterator[None]:
+        """A trace or run with these arguments; afterwards nothing of it is kept, and one that it interrupted goes on."""
+        before = self.args, self.error, self.commit, self.results, self.history
+        self.args, self.error, self.commit, self.results, self.history = args, None, [], [], []
+        try:
+            yield
+        finally:
+            self.args, self.error, self.commit, self.results, self.history = before
+
+    @contextlib.contextmanager
+    def stopping(self, frames: list[Frame], written: Callable[[], list[tuple[Any, Any]]]) -> Iterator[None]:
+        """What a host call raises ends the run, and is raised by the dispatcher as if from the user's lines.
+
+        What the call had written to the heap by then is committed first.
+        """
+        try:
+            yield
+        except BaseException as error:
+            if self.embedded:
+                raise
+            self.commit = written()
+            inside = without_own_frames(error.__traceback__)
+            self.error = located(error, frames).with_traceback(inside)
+            raise StopRun from None
+
+    def keep(self, result: Any) -> int:
+        """Keep what a host call returned until the run has ended; its number."""
+        self.results.append(result)
+        return len(self.results) - 1
+
+    def kept(self, number: int) -> Any:
+        """What a host call returned."""
+        return self.results[number]
+
+    call = staticmethod(calls.call)
+    each = staticmethod(each)
+    check_uses = staticmethod(check_uses)
+    detached = staticmethod(detached)
+    equal = staticmethod(functools.partial(compare_operation, "=="))
+
+    @staticmethod
+    def prepend(items: list[Any], tail: Growable) -> Growable:
+        """The elements of a static list followed by those of a growable one."""
+        return concatenated(grow(items), tail) if items else tail
