@@ -19,6 +19,7 @@ from tensorflow.python.eager import context as _context
 from tensorflow.python.eager import core as _core
 from tensorflow.python.eager import record as _record
 from tensorflow.python.eager.polymorphic_function import atomic_function as _atomic_function
+from tensorflow.python.framework import config as _config
 from tensorflow.python.framework import op_def_registry as _op_def_registry
 from tensorflow.python.framework import ops as _ops
 from tensorflow.python.framework import random_seed as _random_seed
@@ -65,6 +66,7 @@ __all__ = [
     "has_gradient",
     "in_eager_mode",
     "in_replica",
+    "is_deterministic",
     "is_stateful_op",
     "is_symbolic_tensor",
     "record",
@@ -377,7 +379,7 @@ class DirectCall:
     def _failed(self, op: str, error: Exception, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
         """The error with the user's lines; for an inlined graph, which has no effects, the run that is made again knows them."""
         error = _core._status_to_exception(error) if isinstance(error, _core._NotOkStatusException) else error
-        if self._is_twin(op) and self._compiler is not None and self._compiler.scope in str(error):
+        if self._is_twin(op) and self._compiler is not None and self._compiler.missed in str(error):
             return self._missed(inputs)
         if op != self.name and not self._is_twin(op):
             return list(self._function.call_flat(*inputs) or [])
@@ -562,3 +564,8 @@ def copied_variable(handle: tf.Tensor) -> tf.Variable:
     """A new variable with the value of the one that has this handle."""
     data = handle._handle_data.shape_and_type[0]
     return tf.Variable(tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.as_dtype(data.dtype)), trainable=False)
+
+
+def is_deterministic() -> bool:
+    """Whether operations were asked to give the same result every time."""
+    return bool(_config.is_op_determinism_enabled())

@@ -21,7 +21,7 @@ INLINE_SECONDS, INLINE_FUNCTIONS = 5e-4, 500  # TensorFlow never forgets a funct
 OPTIMISER = 3.0  # how long it takes, at most, in terms of the first run
 GAIN = 0.97
 COMPILED_SECONDS = 1e-4  # it takes about as long to call what XLA has compiled
-COMPILING_SHARE = 0.25  # of the predicted time, to be spent before
+COMPILING_SHARE = 0.1  # of the predicted time, to be spent before: all that is lost if compiling at once would have been best
 FIRST_LOOK = 0.2  # seconds that compiling takes at least
 COMPILED_GAIN, HOPELESS = 0.93, 3.0
 QUICK, OPTIMISED = True, False  # without and with the optimizer
@@ -36,7 +36,7 @@ class Compiler(Protocol):
 
     function: Any
     ended: bool
-    scope: str  # in the text of errors of the twin that come before anything has been done
+    missed: str  # in the text of an error of the twin that comes before anything has been done
     places: list[int]  # of inputs whose shapes vary
     shapes: tuple[Any, ...]  # theirs, in calls that the twin serves
 

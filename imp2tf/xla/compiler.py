@@ -19,9 +19,9 @@ import tensorflow as tf
 
 from imp2tf.logs import log
 from imp2tf.options import Options
-from imp2tf.tf_compat import FuncGraph, copied_variable, copy_handle_data
+from imp2tf.tf_compat import FuncGraph, copied_variable, copy_handle_data, is_deterministic
 from imp2tf.xla.rules import weight_of
-from imp2tf.xla.twin import SCOPE, twin_of
+from imp2tf.xla.twin import MISSED, twin_of
 
 __all__ = ["Compiler", "may_compile"]
 
@@ -30,24 +30,27 @@ MOST_SHAPES = 4  # of the inputs of one graph: XLA compiles for each
 MOST_BYTES = 1 << 29  # of variables that are copied
 FIXED = 0.2  # seconds that compiling takes, whatever it is
 TOLERANCE = {tf.float64: 1e-6, tf.float32: 1e-3}
-PRIORITY = 10
+PRIORITY = 15  # the program's own threads come first
 Shapes = tuple[Any, ...]
 
 
 def may_compile(options: Options) -> bool:
-    """Whether graphs may be compiled that are made now: imp2tf is to choose, and there are no devices or replicas to choose for."""
-    return options.jit_compile is None and not tf.distribute.has_strategy() and not tf.config.list_logical_devices("GPU")
+    """Whether graphs may be compiled that are made now: imp2tf is to choose, there are no devices or replicas to choose for, and
+    nobody has asked for the same digits in every call."""
+    if options.jit_compile is not None or tf.distribute.has_strategy() or is_deterministic():
+        return False
+    return not tf.config.list_logical_devices("GPU")
 
 
 class Compiler:
     """The compiled twin of one graph: asked for, made, ready or refused."""
 
     twins = 0  # that were made
-    seconds_each = 4e-3  # for an operation, as it was found
+    seconds_each = 5e-3  # for an operation, as it was found
     _working = threading.Lock()
 
     def __init__(self, graph: FuncGraph) -> None:
-        self.scope = SCOPE
+        self.missed = MISSED
         self.function: Any = None  # once it is ready
         self.ended = False
         self.shapes: Shapes = ()  # that it is for, of the inputs whose shapes vary
@@ -97,8 +100,6 @@ class Compiler:
         log("tiers", "%s is not compiled: %s", self._graph.name, reason)
 
     def _work(self, inputs: list[tf.Tensor]) -> None:
-        with contextlib.suppress(AttributeError, OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), PRIORITY)
         started = time.monotonic()
         try:
             self._compile(inputs)
@@ -122,6 +123,8 @@ class Compiler:
             return self._refuse("its variables are too large to be copied")
         copies = {place: copied_variable(given[place]) for place in twin.opaque}
         given = [copies[place].handle if place in copies else one for place, one in enumerate(given)]
+        with contextlib.suppress(AttributeError, OSError):  # from here on Python waits for nothing that this thread holds
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), PRIORITY)
         expected, found = (_results(one, given) for one in (twin.plain, twin.compiled))
         differing = _difference(expected, found)
         if differing:

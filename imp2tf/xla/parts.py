@@ -55,7 +55,7 @@ class _Partition:
         self.alike = [_may_compile(op) for op in self.ops]
         self.weight = [weight_of(op) for op in self.ops]
         self.ancestors = _closure(self.needed)
-        self.descendants = self._reversed(self.ancestors)
+        self.descendants = _closure_backward(self.needed)
         self.before = self.after = 0
 
     def _needed(self, op: tf.Operation) -> int:
@@ -63,13 +63,6 @@ class _Partition:
         waits = op.type in LOOPS or not (_may_compile(op) and not is_stateful_op(op.type))
         wanted = [one.op for one in read_by(op)] + (list(op.control_inputs) if waits else [])
         return _bits(self.number[one.name] for one in wanted if one.name in self.number)
-
-    def _reversed(self, ancestors: list[int]) -> list[int]:
-        found = [0] * len(ancestors)
-        for i, those in enumerate(ancestors):
-            for j in _numbers(those):
-                found[j] |= 1 << i
-        return found
 
     def parts(self) -> Parts | None:
         """Decide for each operation that XLA must not compute, then see what is left."""
@@ -144,6 +137,15 @@ def _closure(needed: list[int]) -> list[int]:
         for j in _numbers(those):
             everything |= found[j]
         found.append(everything)
+    return found
+
+
+def _closure_backward(needed: list[int]) -> list[int]:
+    """All that comes after each."""
+    found = [0] * len(needed)
+    for i in range(len(needed) - 1, -1, -1):
+        for j in _numbers(needed[i]):
+            found[j] |= found[i] | 1 << i
     return found
 
 

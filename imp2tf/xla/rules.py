@@ -21,7 +21,7 @@ def _names(text: str) -> frozenset[str]:
 
 
 ELEMENTWISE = _names("""
-    Abs Acos Acosh Add AddN AddV2 Asin Asinh Atan Atan2 Atanh BitwiseAnd BitwiseOr BitwiseXor Ceil Cos Cosh DivNoNan Elu EluGrad Equal Erf
+    Abs Acos Acosh Add AddN AddV2 Asin Asinh Atan Atan2 Atanh BitwiseAnd BitwiseOr BitwiseXor Ceil Cos Cosh DivNoNan Elu Equal Erf
     Erfc Exp Expm1 Floor Greater GreaterEqual Inv Invert IsFinite IsInf IsNan LeakyRelu Less LessEqual Log Log1p LogicalAnd LogicalNot
     LogicalOr Mul MulNoNan Neg NotEqual RealDiv Reciprocal Relu Relu6 Rint Round Rsqrt Select SelectV2 Selu Sigmoid SigmoidGrad Sign Sin
     Sinh Softplus SoftplusGrad Softsign SoftsignGrad Sqrt Square SquaredDifference Sub Tan Tanh TanhGrad Xdivy Xlog1py Xlogy
@@ -29,7 +29,7 @@ ELEMENTWISE = _names("""
 MOVING = _names("""
     BroadcastArgs BroadcastGradientArgs BroadcastTo ConcatOffset ConcatV2 Const EnsureShape ExpandDims Fill Identity IdentityN
     InvertPermutation MatrixBandPart MatrixDiag MatrixDiagPart MatrixDiagPartV3 MatrixDiagV3 MirrorPad OneHot OnesLike Pack Pad PadV2
-    PreventGradient Range Rank Reshape ReverseV2 Shape ShapeN Size Slice Split SplitV Squeeze StopGradient StridedSlice StridedSliceGrad
+    PreventGradient Range Rank Reshape ReverseV2 Shape ShapeN Size Slice Split SplitV Squeeze StopGradient StridedSliceGrad
     ReadVariableOp Tile Transpose Unpack VariableShape ZerosLike
 """)
 REDUCING = _names("""

@@ -1,7 +1,7 @@
 """A second graph for the same calls: the parts of the first one, the core compiled by XLA and watched by checks.
 
     before ── core (XLA) ── do all checks hold? ── yes ── after, with all effects
-                                               └── no ── an error that names SCOPE: the first graph makes the call
+                                               └── no ── an error that says MISSED: the first graph makes the call
 """
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from imp2tf.xla.checks import CHECKS
 from imp2tf.xla.parts import Parts, in_order, is_pure, parts_of, read_by
 from imp2tf.xla.rules import LOOPS, OPAQUE, REGIONS, bodies_of, is_static, needs_checks
 
-__all__ = ["SCOPE", "Twin", "twin_of"]
+__all__ = ["MISSED", "Twin", "twin_of"]
 
-SCOPE = "imp2tf_core"  # in the names of what may fail before anything has been done
+SCOPE = "imp2tf_core"
+MISSED = "XLA computes otherwise what occurs in this call"  # nothing has been done by then
 Known = dict[str, tf.Tensor]  # tensors of the first graph by name, and what stands for them
 
 
@@ -100,7 +101,7 @@ class _Builder:
         self._import(self.parts.before, known)
         with tf.name_scope(SCOPE):
             holds, *results = _flat(core(*(known[one.name] for one in self.wanted)))
-            checked = [tf.raw_ops.Assert(condition=holds, data=[holds])] if self.checks else []
+            checked = [tf.raw_ops.Assert(condition=holds, data=[MISSED])] if self.checks else []
             with tf.control_dependencies([op for op in checked if op is not None] + [holds, *results]):
                 anchor = tf.identity(holds)
         known.update(zip((one.name for one in self.given), results))
