@@ -41,6 +41,7 @@ from imp2tf.sources import Argument, Item, Source
 from imp2tf.taped import Taped
 from imp2tf.tf_compat import captures_of, in_eager_mode
 from imp2tf.values import Sentinel
+from imp2tf.xla.compiler import Compiler, may_compile
 
 __all__ = ["OTHER", "AlwaysRaises", "definition", "graph_name", "kinds_of", "refuse_variable", "trace_call", "traced"]
 
@@ -122,8 +123,9 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
     captures = captures_of(concrete)
     session.outside.forget()
     xla = bool(options.jit_compile)
-    taped = Taped(concrete, captures, parts["junctions"], lambda: not xla and may_inline(concrete),
-                  not xla and not has_state(session.graph))
+    may_switch = not xla and not has_state(session.graph)
+    compiler = Compiler(session.graph) if may_switch and may_compile(options) else None
+    taped = Taped(concrete, captures, parts["junctions"], lambda: not xla and may_inline(concrete), may_switch, compiler)
     return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards, captures), run,
                  parts["calls_python"], session.python_calls, xla, session.callbacks, taped, session.outside,
                  session.assumptions,
