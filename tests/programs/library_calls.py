@@ -293,3 +293,23 @@ def arrays_of_tensors_change_in_place() -> World:
         listed += [1.0]
         return first, listed
     return fn, each(f32([1.0, 2.0]), f32([-1.0, 0.0]))
+
+
+@program("library_calls", graph=True)
+def constant_of_numbers_that_the_run_counts() -> World:
+    def fn(x):
+        n = 0
+        for v in x:
+            if v > 0:
+                n += 1
+        share = n / 3
+        return tf.constant(n), tf.constant([n, 2]), tf.constant([[share, 1.0], [n, 2]]), tf.constant((share, 0.5), tf.float64), \
+            tf.convert_to_tensor([n > 1, True]), tf.constant(n, shape=(2, 2)), tf.constant([n, 7, 8, 9], shape=(2, 2))
+    return fn, each(f32([1.0, -2.0, 3.0]), f32([-1.0, -2.0, -3.0]))
+
+
+@program("library_calls")
+def constant_of_numbers_that_eager_refuses() -> World:
+    def fn(x):
+        return tf.constant([float(tf.reduce_sum(x)), 1.0], tf.int32)
+    return fn, each(f32([1.0, -2.0, 3.0]))
