@@ -318,12 +318,18 @@ def _compare_number(op: str, a: Any, b: Any) -> Any:
         return _with_number(op, COMPARE[op], a, b)
     if is_of_keras(a) or is_of_keras(b):
         return _with_keras_variable(f"__{COMPARE[op].__name__}__", f"__{COMPARE[SWAPPED[op]].__name__}__", a, b)
-    if not all(number_kind(value) or type(value).__eq__ is object.__eq__ or isinstance(value, NEVER_EQUAL) for value in (a, b)):
+    if _may_compare(a) or _may_compare(b):
         fall_back(NeedsValue, f"{op} of a run-time number and an object that may compare with it")
     if op in ("==", "!="):
         return op == "!="
     names = [number_kind(value) or type(value).__name__ for value in (a, b)]
     return raise_error(TypeError(f"'{op}' not supported between instances of '{names[0]}' and '{names[1]}'"))
+
+
+def _may_compare(value: Any) -> bool:
+    """Whether a value that is no number may have its own way to compare with one."""
+    inherited: Any = type(value).__eq__
+    return not (number_kind(value) or inherited is object.__eq__ or isinstance(value, NEVER_EQUAL))
 
 
 def is_of_keras(value: Any) -> bool:

@@ -272,7 +272,7 @@ def test_numpy_in_a_layer() -> None:
 
         return Whole()
 
-    same(make, lambda model: (fit(model, X, Y), state(model.first)), graph=False)
+    same(make, lambda model: (fit(model, X, Y), state(model.first)))
 
 
 def test_mask_from_a_masking_layer() -> None:
