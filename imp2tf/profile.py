@@ -26,7 +26,7 @@ from imp2tf.purity import is_numpy_function, is_pure, is_tensorflow
 from imp2tf.results import Profile, Raised, Site, is_fresh, kind_of, name_of_callee, watched_arguments
 from imp2tf.source import SourceUnavailable, bind, compile_node, lambda_to_function, read
 
-__all__ = ["Recording", "Replay", "watching"]
+__all__ = ["Recording", "Replay", "watched", "watching"]
 
 ENTERED = "imp2tf_entered"
 LEFT_ALONE = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec", "breakpoint", "__import__"})
@@ -48,6 +48,11 @@ def watching(watcher: _Watcher) -> Iterator[None]:
         yield
     finally:
         _thread.watcher = before
+
+
+def watched(function: Any) -> Any:
+    """What library code is to call instead of a function of the user that it finds."""
+    return _entered(function, ("", 0))
 
 
 def _entered(function: Any, place: tuple[str, int]) -> Any:
@@ -85,6 +90,7 @@ def _watched(function: types.FunctionType) -> types.FunctionType:
     if found is None or found.__defaults__ is not function.__defaults__:
         try:
             found = _functions[function] = _rewritten(function)
+            _functions[found] = found
         except (SourceUnavailable, Fallback, SyntaxError, ValueError):
             found = function
     return found
