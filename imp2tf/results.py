@@ -344,6 +344,7 @@ class Profile:
     seen: set[Site] = dataclasses.field(default_factory=set)  # sites that a replay would meet
     changing: set[Site] = dataclasses.field(default_factory=set)  # calls that change or keep an argument
     wanted: bool = False  # a trace has met a call of unknown kind
+    runs: int = 0  # in Python that were watched
 
     def note(self, site: Site, kind: Kind) -> None:
         """A call has returned this."""
