@@ -23,6 +23,7 @@ from imp2tf.heap import contents, is_container
 from imp2tf.purity import library_name, module_of
 from imp2tf.reach import reach_of
 from imp2tf.results import ANYTHING, Kept, Kind, Live, Profile, Site, name_of_callee, watched_arguments
+from imp2tf.seed_stream import leave_draws_to_host
 from imp2tf.session import Session, current
 from imp2tf.tf_compat import tape_may_record
 from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Union, numpy_value
@@ -188,6 +189,7 @@ def _concrete(session: Session, values: Sequence[Any]) -> list[Any]:
 # ------------------------------------------------------------------------------------------------ what it may do
 def keep_apart(session: Session, reason: str, values: Sequence[Any]) -> None:
     """The function may do anything: nothing may be pending that it could see, and nothing be read that it could change."""
+    leave_draws_to_host(session, reason)
     if has_pending_writes(session):
         fall_back(ForeignCall, f"{reason}, and could see what was written before")
     if any(map(_is_born, values)):

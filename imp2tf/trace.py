@@ -36,6 +36,7 @@ from imp2tf.plan import Recorder
 from imp2tf.random_ops import draw_eagerly
 from imp2tf.region import scope
 from imp2tf.runs import Run
+from imp2tf.seed_stream import draws_can_be_inputs
 from imp2tf.session import Relaxations, Session, active, resumed
 from imp2tf.sources import Argument, Item, Source
 from imp2tf.taped import Taped
@@ -95,6 +96,7 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
     def body() -> list[tf.Tensor]:
         session = Session(tf.compat.v1.get_default_graph(), relaxations)
         session.run = run
+        session.draws_inside = not (relaxations.seeded or relaxations.drawn_by_host or options.jit_compile) and draws_can_be_inputs()
         draw_eagerly(session, session.graph)
         parts["session"] = session
         with resumed(session), scope(), tf.variable_creator_scope(refuse_variable):
