@@ -210,7 +210,7 @@ class Dispatcher:
         stuck: CannotGoOn | None = None
         held = False
         try:
-            with graph.locked(values) if graph.outside.locks else contextlib.nullcontext(captured) as inputs:
+            with graph.locked(values) if graph.needs_lock else contextlib.nullcontext(captured) as inputs:
                 held = inputs is not None
                 result = graph(inputs, values) if inputs is not None else None
         except Fallback as fallback:

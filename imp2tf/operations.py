@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.alternatives import number_of, over, raise_error, truth, truth_number
-from imp2tf.arithmetic import BINARY, COMPARE, binary, compare, holds_runtime, run_operation
+from imp2tf.arithmetic import BINARY, COMPARE, SWAPPED, binary, compare, holds_runtime, run_operation
 from imp2tf.calls import call
 from imp2tf.container_methods import ContainerMethod, container_method
 from imp2tf.containers import any_equal, concatenated, grow, has_element, listed, new, new_list, note_shared, static
@@ -31,7 +31,6 @@ IN_PLACE: dict[str, Callable[..., Any]] = {
     "+": python.iadd, "-": python.isub, "*": python.imul, "/": python.itruediv, "//": python.ifloordiv, "%": python.imod,
     "**": python.ipow, "@": python.imatmul, "&": python.iand, "|": python.ior, "^": python.ixor, "<<": python.ilshift, ">>": python.irshift,
 }
-SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
 def _user_method(value: Any, name: str) -> Any:

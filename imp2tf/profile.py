@@ -23,10 +23,10 @@ from imp2tf.disabled import is_disabled
 from imp2tf.errors import Fallback
 from imp2tf.heap import is_drop_in, is_user_function
 from imp2tf.purity import is_numpy_function, is_pure, is_tensorflow
-from imp2tf.results import Changed, Profile, Raised, Site, is_fresh, kind_of, watched_arguments
+from imp2tf.results import Changed, Profile, Raised, Site, is_fresh, kind_of, name_of_callee, watched_arguments
 from imp2tf.source import SourceUnavailable, bind, compile_node, lambda_to_function, read
 
-__all__ = ["Recording", "Replay", "watching"]
+__all__ = ["Recording", "Replay", "watched", "watching"]
 
 ENTERED = "imp2tf_entered"
 LEFT_ALONE = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec", "breakpoint", "__import__"})
@@ -48,6 +48,11 @@ def watching(watcher: _Watcher) -> Iterator[None]:
         yield
     finally:
         _thread.watcher = before
+
+
+def watched(function: Any) -> Any:
+    """What library code is to call instead of a function of the user that it finds."""
+    return _entered(function, ("", 0))
 
 
 def _entered(function: Any, place: tuple[str, int]) -> Any:
@@ -85,6 +90,7 @@ def _watched(function: types.FunctionType) -> types.FunctionType:
     if found is None or found.__defaults__ is not function.__defaults__:
         try:
             found = _functions[function] = _rewritten(function)
+            _functions[found] = found
         except (SourceUnavailable, Fallback, SyntaxError, ValueError):
             found = function
     return found
@@ -136,12 +142,6 @@ class _Watcher:
     def called(self, function: Any, site: Site) -> Any:
         """What is called instead of a function that is not the user's."""
         raise NotImplementedError
-
-
-def name_of_callee(function: Any) -> str:
-    """What a site calls `function`, also where the object that it is a method of is known to the run only."""
-    name = getattr(function, "__name__", None)
-    return name if isinstance(name, str) else type(function).__name__
 
 
 class Recording(_Watcher):

@@ -17,8 +17,8 @@ import tensorflow as tf
 from imp2tf.session import current
 from imp2tf.values import NUMBER_DTYPES, NUMBER_TYPES, Deferred, PyNumber, Union
 
-__all__ = ["ANYTHING", "NEVER_AGAIN", "Array", "Changed", "Kept", "Kind", "Live", "Object", "Profile", "Raised", "Site", "is_fresh",
-           "join_kinds", "kind_of", "watched_arguments"]
+__all__ = ["ANYTHING", "NEVER_AGAIN", "Array", "Changed", "Kept", "Kind", "Live", "Object", "Plain", "Profile", "Raised", "Site",
+           "is_fresh", "join_kinds", "kind_of", "name_of_callee", "watched_arguments"]
 
 Site = tuple[str, int, str]  # the file and line of a call, and the name of what is called
 NEVER_AGAIN: Site = ("", 0, "")  # the place of a call that Python cannot take over: the program makes none there
@@ -372,3 +372,9 @@ class Profile:
         """A call has returned this."""
         known = self.kinds.get(site)
         self.kinds[site] = kind if known is None else join_kinds(known, kind)
+
+
+def name_of_callee(function: Any) -> str:
+    """What a site calls `function`, also where the object that it is a method of is known to the run only."""
+    name = getattr(function, "__name__", None)
+    return name if isinstance(name, str) else type(function).__name__

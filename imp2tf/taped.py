@@ -21,6 +21,7 @@ import tensorflow as tf
 from imp2tf.connectivity import CALLS, Connections, Junction, Wiring, is_differentiable
 from imp2tf.junctions import ways_told
 from imp2tf.tf_compat import (
+    DirectCall,
     TapeFunctions,
     call_concrete,
     direct_call,
@@ -33,6 +34,7 @@ from imp2tf.tf_compat import (
     watched_result,
     watching,
 )
+from imp2tf.trials import Compiler
 
 __all__ = ["Taped"]
 
@@ -43,7 +45,7 @@ class Taped:
     """A concrete function as tapes are to see it; if it has `junctions`, its last result tells the way of the run."""
 
     def __init__(self, concrete: Any, captures: Sequence[Any], junctions: Sequence[Junction], may_inline: Callable[[], bool],
-                 may_switch: bool) -> None:
+                 may_switch: bool, compiler: Compiler | None = None) -> None:
         self._concrete = concrete
         variables = concrete.graph.variables
         handles = {id(variable.handle) for variable in variables}
@@ -56,7 +58,7 @@ class Taped:
         self._results = [place for place, tensor in enumerate(concrete.graph.outputs) if is_differentiable(tensor)]
         self._open: dict[bytes, list[int]] = {}
         self._may_inline, self._may_switch = may_inline, may_switch
-        self._unrecorded = direct_call(concrete, may_inline, may_switch)
+        self._unrecorded = direct_call(concrete, may_inline, may_switch, compiler)
         self._functions: TapeFunctions | Literal[False] | None = None  # False: TensorFlow has none that can be used
         self._making = threading.Lock()
 
@@ -64,6 +66,11 @@ class Taped:
     def has_ways(self) -> bool:
         """Whether the graph tells the way of its run."""
         return bool(self._junctions)
+
+    @property
+    def tier(self) -> str:
+        """How calls run that no tape records."""
+        return self._unrecorded.tier if isinstance(self._unrecorded, DirectCall) else "graph"
 
     def __call__(self, captured: list[Any]) -> list[tf.Tensor]:
         """The results on the captured inputs."""

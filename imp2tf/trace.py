@@ -36,11 +36,13 @@ from imp2tf.plan import Recorder
 from imp2tf.random_ops import draw_eagerly
 from imp2tf.region import scope
 from imp2tf.runs import Run
+from imp2tf.seed_stream import draws_can_be_inputs
 from imp2tf.session import Relaxations, Session, active, resumed
 from imp2tf.sources import Argument, Item, Source
 from imp2tf.taped import Taped
 from imp2tf.tf_compat import captures_of, in_eager_mode
 from imp2tf.values import Sentinel
+from imp2tf.xla.compiler import Compiler, may_compile
 
 __all__ = ["OTHER", "AlwaysRaises", "definition", "graph_name", "kinds_of", "refuse_variable", "trace_call", "traced"]
 
@@ -94,6 +96,7 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
     def body() -> list[tf.Tensor]:
         session = Session(tf.compat.v1.get_default_graph(), relaxations)
         session.run = run
+        session.draws_inside = not (relaxations.seeded or relaxations.drawn_by_host or options.jit_compile) and draws_can_be_inputs()
         draw_eagerly(session, session.graph)
         parts["session"] = session
         with resumed(session), scope(), tf.variable_creator_scope(refuse_variable):
@@ -122,8 +125,9 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
     captures = captures_of(concrete)
     session.outside.forget()
     xla = bool(options.jit_compile)
-    taped = Taped(concrete, captures, parts["junctions"], lambda: not xla and may_inline(concrete),
-                  not xla and not has_state(session.graph))
+    may_switch = not xla and not has_state(session.graph)
+    compiler = Compiler(session.graph) if may_switch and may_compile(options) else None
+    taped = Taped(concrete, captures, parts["junctions"], lambda: not xla and may_inline(concrete), may_switch, compiler)
     return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards, captures), run,
                  parts["calls_python"], session.python_calls, xla, session.callbacks, taped, session.outside,
                  session.assumptions,

@@ -21,6 +21,7 @@ from keras.src.utils import traceback_utils as _tracebacks
 __all__ = [
     "BASES",
     "BOOKKEEPING",
+    "CALLED_AT_ONCE",
     "FILTERING",
     "FIXED_IN_VARIABLES",
     "LOOPING",
@@ -98,6 +99,8 @@ FIXED_IN_VARIABLES = frozenset({
     "_aggregation", "_autocast", "_dtype", "_initializer", "_layout", "_ndim", "_shape", "_synchronization", "_value",
     "_should_act_as_resource_variable",
 })
+# Attributes under which Keras keeps functions of the user that it reads only to call them.
+CALLED_AT_ONCE = frozenset({"activation", "call", "fn", "_fn", "function", "recurrent_activation", "update_state"})
 STEPS = {"train": "train_step", "test": "test_step", "predict": "predict_step"}
 _MADE = tuple(f"make_{kind}_function" for kind in STEPS)
 

@@ -5,6 +5,7 @@ what they see with ``run_eagerly=True``, and what they change is seen by the nex
 """
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -14,9 +15,9 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.dispatch import Dispatcher
-from imp2tf.graph import Graph
+from imp2tf.graph import CannotGoOn, Graph
 from imp2tf.keras import private
-from imp2tf.keras.interposition import interposed
+from imp2tf.keras.interposition import interposed, observed
 from imp2tf.options import Options
 
 __all__ = ["Step", "StepDispatcher", "predict_function", "running_as_python", "step_function"]
@@ -37,15 +38,29 @@ def running_as_python() -> bool:
     return _thread.as_python > 0
 
 
+@contextlib.contextmanager
+def _in_python() -> Iterator[None]:
+    _thread.as_python += 1
+    try:
+        yield
+    finally:
+        _thread.as_python -= 1
+
+
 class StepDispatcher(Dispatcher):
     """The graphs of one step of a model."""
 
     def _plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        _thread.as_python += 1
-        try:
+        with _in_python():
             return super()._plain(args, kwargs)
-        finally:
-            _thread.as_python -= 1
+
+    def _profiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with _in_python(), observed():
+            return super()._profiled(args, kwargs)
+
+    def _go_on(self, graph: Graph, stuck: CannotGoOn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with _in_python(), observed():
+            return super()._go_on(graph, stuck, args, kwargs)
 
     def _traced(self, values: Sequence[Any]) -> Graph:
         with interposed():
