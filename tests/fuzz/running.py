@@ -42,7 +42,7 @@ def run_program(program: Program, folder: Path, convert_kw: Mapping[str, Any]) -
     _mask_addresses(eager)
     _mask_addresses(other)
     verdict = judge(eager, other)
-    found = (*verdict.found, *_internal_errors(eager, other))
+    found = (*verdict.found, *_internal_errors(eager, other, convert_kw.get("profile_runs", 0)))
     tf.keras.backend.clear_session()
     gc.collect()
     return Outcome(
@@ -77,14 +77,14 @@ def _mask_addresses(record: Record) -> None:
             call.raised = replace(call.raised, message=_ADDRESS.sub("", call.raised.message), args=NOTHING)
 
 
-def _internal_errors(eager: Record, other: Record) -> Iterator[Difference]:
-    """Errors of imp2tf itself: Python errors met while tracing that the program does not raise."""
+def _internal_errors(eager: Record, other: Record, profile_runs: int) -> Iterator[Difference]:
+    """Errors of imp2tf itself: Python errors met while tracing that the program does not raise, and calls as Python without a reason."""
     raised = {call.raised.name.rsplit(".", 1)[-1] for call in eager.calls if call.raised}
     for code, reason in sorted(_reasons(other)):
         match = _WHILE_TRACING.match(reason)
         if code == "I2T109" and match and match[1] not in raised:
             yield Difference("internal error", match[1], "no error", reason)
-    explained = sum(entry["count"] for entry in other.stats.get("fallbacks", ())) + sum(bool(call.raised) for call in eager.calls)
+    explained = profile_runs + sum(entry["count"] for entry in other.stats.get("fallbacks", ())) + sum(bool(call.raised) for call in eager.calls)
     silent = other.stats.get("eager_calls", 0) - explained
     if silent > 0:
         yield Difference("silence", "fallbacks", "every call as Python has a reason", f"{silent} calls have none")
