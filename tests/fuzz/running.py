@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from tests.fuzz.outcome import Outcome, kind_of
 from tests.fuzz.programs import Program
+from tests.fuzz.unused import skipped_failures, twin
 from tests.harness.comparison import Difference
 from tests.harness.description import describe
 from tests.harness.judging import judge
@@ -30,24 +31,38 @@ _numbers = itertools.count()
 def run_program(program: Program, folder: Path, convert_kw: Mapping[str, Any]) -> Outcome:
     """Both worlds of a program, compared."""
     start = time.monotonic()
-    path = folder / f"program_{next(_numbers)}.py"
-    path.write_text(program.text, encoding="utf-8")
-    if problem := _problem(path):
-        return Outcome(invalid=problem)
-    grad = int(program.grad)
-    eager = run_world(_fresh(path), Plan("eager", grad, 1, time_limit=EAGER_LIMIT))
-    if eager.timed_out:
-        return Outcome(invalid="eager takes too long")
-    other = run_world(_fresh(path), Plan("imp2tf", grad, 1, convert_kw, CONVERTED_LIMIT))
-    _mask_addresses(eager)
-    _mask_addresses(other)
+    worlds = _worlds(program, folder, convert_kw)
+    if isinstance(worlds, str):
+        return Outcome(invalid=worlds)
+    eager, other = worlds
     verdict = judge(eager, other)
+    for line in skipped_failures(eager, other):
+        printing = twin(program, line)
+        both = "" if printing is None else _worlds(printing, folder, convert_kw)
+        if not isinstance(both, str) and not skipped_failures(*both):
+            return Outcome(invalid="an operation fails whose result nobody uses")
     found = (*verdict.found, *_internal_errors(eager, other, convert_kw.get("profile_runs", 0)))
     tf.keras.backend.clear_session()
     gc.collect()
     return Outcome(
         found, tuple(sorted(_reasons(other))), verdict.in_graph, trace=_trace(eager, other),
         seconds=time.monotonic() - start, kinds=frozenset(kind_of(one) for one in found))
+
+
+def _worlds(program: Program, folder: Path, convert_kw: Mapping[str, Any]) -> tuple[Record, Record] | str:
+    """What a program does in eager and converted, or why it does not count."""
+    path = folder / f"program_{next(_numbers)}.py"
+    path.write_text(program.text, encoding="utf-8")
+    if problem := _problem(path):
+        return problem
+    grad = int(program.grad)
+    eager = run_world(_fresh(path), Plan("eager", grad, 1, time_limit=EAGER_LIMIT))
+    if eager.timed_out:
+        return "eager takes too long"
+    other = run_world(_fresh(path), Plan("imp2tf", grad, 1, convert_kw, CONVERTED_LIMIT))
+    _mask_addresses(eager)
+    _mask_addresses(other)
+    return eager, other
 
 
 def _problem(path: Path) -> str:
