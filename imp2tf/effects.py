@@ -88,6 +88,8 @@ def _catching(function: Callable[..., Any], name: str, site: Site, where: Locati
     def called(*args: Any) -> Any:
         try:
             return function(*args)
+        except UnexpectedResult:
+            raise
         except Exception as error:  # whichever the program's handlers may name
             run.history.append((site, Raised(error)))
             surprise = UnexpectedResult(f"{name} raised {type(error).__name__} under try", location=where)

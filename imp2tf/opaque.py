@@ -22,7 +22,7 @@ from imp2tf.exceptions import innermost, user_frames
 from imp2tf.heap import contents, is_container
 from imp2tf.purity import library_name, module_of
 from imp2tf.reach import reach_of
-from imp2tf.results import ANYTHING, Kept, Kind, Live, Profile, Site, name_of_callee, watched_arguments
+from imp2tf.results import ANYTHING, NEVER_AGAIN, Changed, Kept, Kind, Live, Profile, Site, name_of_callee, watched_arguments
 from imp2tf.seed_stream import leave_draws_to_host
 from imp2tf.session import Session, current
 from imp2tf.tf_compat import tape_may_record
@@ -275,11 +275,13 @@ def _made(session: Session, call: Callable[..., Any], name: str, args: tuple[Any
 
     def with_names(*values: Any) -> Any:
         count = len(values) - len(names)
-        unchanged = watched_arguments(values) if mutable else None
+        touched = watched_arguments(values) if mutable else None
         result = call(*values[:count], **dict(zip(names, values[count:], strict=True)))
-        if unchanged is not None and not unchanged():
+        how = touched() if touched is not None else ""
+        if how:
             profile.changing.add(site)
-            raise UnexpectedResult(f"{name} changed or kept an object that it was given, unlike before", location=where)
+            session.run.history.append((site if how == "changed" else NEVER_AGAIN, Changed(result, values[1:])))
+            raise UnexpectedResult(f"{name} {how} an object that it was given, unlike before", location=where)
         return result
 
     where = innermost(user_frames())

@@ -23,7 +23,7 @@ from imp2tf.disabled import is_disabled
 from imp2tf.errors import Fallback
 from imp2tf.heap import is_drop_in, is_user_function
 from imp2tf.purity import is_numpy_function, is_pure, is_tensorflow
-from imp2tf.results import Profile, Raised, Site, is_fresh, kind_of, name_of_callee, watched_arguments
+from imp2tf.results import Changed, Profile, Raised, Site, is_fresh, kind_of, name_of_callee, watched_arguments
 from imp2tf.source import SourceUnavailable, bind, compile_node, lambda_to_function, read
 
 __all__ = ["Recording", "Replay", "watched", "watching"]
@@ -157,10 +157,10 @@ class Recording(_Watcher):
         return functools.partial(self._call, function, site)
 
     def _call(self, function: Any, site: Site, /, *args: Any, **kwargs: Any) -> Any:
-        unchanged = watched_arguments((*args, *kwargs.values()))
+        touched = watched_arguments((*args, *kwargs.values()))
         result = function(*args, **kwargs)
         self.profile.note(site, kind_of(result, is_fresh(result)))
-        if not unchanged():
+        if touched():
             self.profile.changing.add(site)
         return result
 
@@ -180,8 +180,9 @@ class Replay(_Watcher):
         return self._result if self._left and self._left[-1][0] == site else function
 
     def _result(self, *args: Any, **kwargs: Any) -> Any:
-        del args, kwargs
         result = self._left.pop()[1]
+        if isinstance(result, Changed):
+            return result.again((*args, *kwargs.values()))
         if isinstance(result, Raised):
             raise result.error
         return result

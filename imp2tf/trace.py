@@ -148,17 +148,19 @@ def _refuse_unrepeatable(session: Session, concrete: Any) -> None:
         fall_back(RaisesUnderTry, outside.needs_replay)
 
 
-def _kind(relaxations: Relaxations, value: Any, source: Source) -> Any:
-    """What an argument was traced for, without holding on to the caller's objects."""
+def _kind(relaxations: Relaxations, value: Any, source: Source, around: tuple[Any, ...] = ()) -> Any:
+    """What an argument was traced for, without holding on to the caller's objects; `around` are the containers it is in."""
     if isinstance(value, tf.Tensor):
         return tf.TensorSpec(relaxations.shape(source, value), value.dtype)
     if isinstance(value, tf.__internal__.CompositeTensor) and not isinstance(value, tf.Variable):
         return relaxations.declared.get(source) or value._type_spec
+    if any(value is one for one in around):
+        return OTHER
     if isinstance(value, (tuple, list)):
-        parts = [_kind(relaxations, item, Item(source, i)) for i, item in enumerate(value)]
+        parts = [_kind(relaxations, item, Item(source, i), (*around, value)) for i, item in enumerate(value)]
         return type(value)(*parts) if hasattr(value, "_fields") else parts if isinstance(value, list) else tuple(parts)
     if isinstance(value, dict):
-        return {key: _kind(relaxations, item, Item(source, key)) for key, item in value.items()}
+        return {key: _kind(relaxations, item, Item(source, key), (*around, value)) for key, item in value.items()}
     return value if isinstance(value, (bool, int, float, str, bytes, type(None))) else OTHER
 
 
