@@ -15,8 +15,8 @@ from imp2tf.analysis.scopes import bound_names
 from imp2tf.namespace import operator
 from imp2tf.operations import truth_of
 from imp2tf.quote import quote_expr
-from imp2tf.region import select
 from imp2tf.rewrite import Converter
+from imp2tf.speculation import choice
 from imp2tf.states import NO_STATE, State
 from imp2tf.values import PyNumber
 
@@ -63,7 +63,7 @@ def and_(*operands: Thunk, state: State = NO_STATE) -> Any:
     holds = truth_of(first)
     if isinstance(holds, bool):
         return and_(*operands[1:], state=state) if holds else first
-    return select(holds, lambda: and_(*operands[1:], state=state), lambda: first, state)
+    return choice(holds, lambda: and_(*operands[1:], state=state), lambda: first, state)
 
 
 @operator
@@ -75,7 +75,7 @@ def or_(*operands: Thunk, state: State = NO_STATE) -> Any:
     holds = truth_of(first)
     if isinstance(holds, bool):
         return first if holds else or_(*operands[1:], state=state)
-    return select(holds, lambda: first, lambda: or_(*operands[1:], state=state), state)
+    return choice(holds, lambda: first, lambda: or_(*operands[1:], state=state), state)
 
 
 @operator
@@ -91,4 +91,4 @@ def if_expression(test: Any, body: Thunk, orelse: Thunk, state: State = NO_STATE
     holds = truth_of(test)
     if isinstance(holds, bool):
         return body() if holds else orelse()
-    return select(holds, body, orelse, state)
+    return choice(holds, body, orelse, state)

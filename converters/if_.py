@@ -19,8 +19,8 @@ from imp2tf.analysis.scopes import bound_names
 from imp2tf.namespace import operator, rt
 from imp2tf.operations import truth_of
 from imp2tf.quote import quote
-from imp2tf.region import cond
 from imp2tf.rewrite import Converter
+from imp2tf.speculation import branch
 from imp2tf.states import NO_STATE, State
 
 rt.state = State
@@ -50,4 +50,4 @@ def if_(test: Any, then: Callable[[], None], orelse: Callable[[], None], state: 
     if isinstance(holds, bool):
         then() if holds else orelse()
     else:
-        cond(holds, then, orelse, state)
+        branch(holds, then, orelse, state)

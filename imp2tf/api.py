@@ -201,7 +201,7 @@ class ConvertedFunction(Generic[P, R]):
         return self._guards_of(graphs[0]) if graphs else []
 
     def _guards_of(self, graph: Any) -> list[str]:
-        return [describe_guard(guard) for guard in graph.guards]
+        return [*map(describe_guard, graph.guards), *graph.assumptions]
 
     def source(self) -> str:
         """The rewritten code, for people."""

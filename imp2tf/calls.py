@@ -257,10 +257,10 @@ def invoke(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _trace(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     session = current()
     if session.deadline is not None and time.monotonic() > session.deadline:
-        fall_back(NeedsValue, "a graph for tensors of any shape is much larger than one for this shape")
+        raise Fallback(NeedsValue("a graph for tensors of any shape is much larger than one for this shape", avoidable=False))
     nested = [one for one in session.activations if one.function.__code__ is function.__code__]
     if len({one.regions for one in nested}) > MAX_RECURSION_IN_REGIONS:
-        fall_back(UnsupportedSyntax, f"{function.__name__} calls itself under a condition on a tensor")
+        raise Fallback(UnsupportedSyntax(f"{function.__name__} calls itself under a condition on a tensor", avoidable=False))
     if not session.is_born(function):
         _guard_function(session, function)
     converted = converted_of(function)

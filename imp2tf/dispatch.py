@@ -13,7 +13,18 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, Recompiled, RecompileLimit, TraceFailed, XlaRefused, first_line
+from imp2tf.errors import (
+    AssumptionFailed,
+    ConversionError,
+    Fallback,
+    ForeignCall,
+    Location,
+    Recompiled,
+    RecompileLimit,
+    TraceFailed,
+    XlaRefused,
+    first_line,
+)
 from imp2tf.exceptions import ProgramRaise, innermost
 from imp2tf.graph import CannotGoOn, Graph, OperationFailed, refused_by_xla
 from imp2tf.guards import describe_guard, find_misses, is_superseded, relax
@@ -40,6 +51,7 @@ MOST_MISSES_SHOWN = 5
 CALLS_THAT_PAY = 4  # for one trace
 MOST_GRAPHS = 16  # times the limit: for as many objects of a class
 PATIENCE_WITH_PROFILES = 3  # runs in Python that were to show what a call returns, and did not
+FAILURES_ALLOWED, CALLS_PER_FAILURE = 2, 10  # an assumption that fails more often than that costs more than it gains
 NESTED = "Python that a running graph calls calls it: TensorFlow may wait for ever for a graph inside a graph"
 TAPED = "a tape records, and would not see where a tensor comes from that Python returns to the graph"
 LEAST_BUDGET, BUDGET_FACTOR = 1.0, 8.0  # seconds, times the first trace: library code may unroll for unknown shapes
@@ -91,6 +103,9 @@ class Dispatcher:
         self.substitutions = substitutions()
         self.profile = Profile()
         self.relaxations = Relaxations(declared=self.signature.declared if self.signature else {}, profile=self.profile)
+        if self.options.speculate and not self.options.fullgraph:
+            self.relaxations.given_up = set()
+        self.failed_assumptions: collections.Counter[Location | None] = collections.Counter()
         self.counts: collections.Counter[str] = collections.Counter()
         self.fallbacks: dict[tuple[str, Location | None], FallbackRecord] = {}
         self.settled: FallbackRecord | None = None
@@ -382,8 +397,27 @@ class Dispatcher:
     def _fall_back(self, error: ConversionError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.options.fullgraph:
             raise error
+        if isinstance(error, AssumptionFailed):
+            return self._entered_branch(error, args, kwargs)
         record = self._noted(error)
         return self._recorded(args, kwargs, record) if self.profile.wanted else self._python(args, kwargs, record)
+
+    def _entered_branch(self, error: AssumptionFailed, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Plain Python for a run that entered a branch that its graph does without. It is watched, and shows what the branch calls."""
+        record, where, known = self.note(error), error.location, dict(self.profile.kinds)
+        failures, rarely = self._count("speculation_failures"), self.counts["graph_calls"]
+        with self.counting:
+            record.count += 1
+            self.failed_assumptions[where] += 1
+        try:
+            return self._profiled(args, kwargs)
+        finally:
+            too_often = self.failed_assumptions[where] > FAILURES_ALLOWED and failures * CALLS_PER_FAILURE > rarely
+            if too_often and where and self.relaxations.given_up is not None:
+                self.relaxations.given_up.add((where.filename, where.line))
+            if self.profile.kinds != known or too_often:
+                with self.lock:
+                    self.graphs = [one for one in self.graphs if not one.assumptions]
 
     def _noted(self, error: ConversionError) -> FallbackRecord:
         """The record of a reason; after it came often enough in a row there are no more attempts."""
@@ -410,6 +444,7 @@ class Dispatcher:
 
     def _profiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self._count("eager_calls")
+        self.profile.runs += 1
         recording = Recording(self.profile)
         with watching(recording):
             return recording.entered(self.function)(*args, **kwargs)

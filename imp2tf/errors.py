@@ -10,14 +10,14 @@ from __future__ import annotations
 import dataclasses
 import re
 import types
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 __all__ = [
-    "GENERATED_BLOCK", "Contents", "ConversionError", "DivergenceError", "Fallback", "ForeignCall", "GraphRefused", "Location", "LostValue",
-    "NeedsValue", "NoFixpoint", "NoSource", "NotServable", "NotVerified", "RaisesUnderTry", "RecompileLimit", "Recompiled", "SeveralKinds",
-    "TraceFailed", "UnexpectedResult", "UnsupportedSyntax", "VariableCreated", "XlaRefused", "fall_back", "first_line", "is_library_file",
-    "is_own_file", "user_location",
+    "GENERATED_BLOCK", "AssumptionFailed", "Contents", "ConversionError", "DivergenceError", "Fallback", "ForeignCall", "GraphRefused",
+    "Location", "LostValue", "NeedsValue", "NoFixpoint", "NoSource", "NotServable", "NotVerified", "RaisesUnderTry", "RecompileLimit",
+    "Recompiled", "SeveralKinds", "TraceFailed", "UnexpectedResult", "UnsupportedSyntax", "VariableCreated",
+    "XlaRefused", "fall_back", "first_line", "is_library_file", "is_own_file", "user_location",
 ]
 
 
@@ -34,16 +34,17 @@ class Location:
 
 
 class ConversionError(Exception):
-    """A function, or a part of it, cannot be turned into a graph."""
+    """A function, or a part of it, cannot be turned into a graph; if `avoidable`, one for runs that go another way may do."""
 
     code = "I2T000"
     patience = 2  # so many times in a row, and the function runs as Python from then on
     hint = "run it as plain Python with @imp2tf.disable, or rewrite the line"
 
-    def __init__(self, reason: str, *, hint: str | None = None, location: Location | None = None) -> None:
+    def __init__(self, reason: str, *, hint: str | None = None, location: Location | None = None, avoidable: bool = True) -> None:
         super().__init__(reason)
         self.reason = reason
         self.location = location
+        self.avoidable = avoidable
         if hint is not None:
             self.hint = hint
 
@@ -166,6 +167,13 @@ class UnexpectedResult(ConversionError):
     hint = "call the function again: it knows both kinds now; or mark it with @imp2tf.disable"
 
 
+class AssumptionFailed(GraphRefused):
+    """A run enters a branch that the graph was made without, because no graph can hold it."""
+
+    code = "I2T117"
+    hint = "the call runs as Python; speculate=False makes no such graphs"
+
+
 class NotVerified(ConversionError):
     """A graph cannot be run beside plain Python to compare them, under the stance "verify"."""
 
@@ -196,11 +204,12 @@ class NotServable(ConversionError):
 
 
 class Fallback(BaseException):
-    """Carries a ConversionError from the place that met it to the dispatcher."""
+    """Carries a ConversionError from the place that met it to the dispatcher; `block` is the outermost branch that it left so far."""
 
     def __init__(self, error: ConversionError) -> None:
         super().__init__(str(error))
         self.error = error
+        self.block: Callable[[], Any] | None = None
 
 
 def first_line(error: BaseException) -> str:

@@ -103,7 +103,9 @@ def _of_user(stack: Iterable[Frame]) -> list[Frame]:
 
 def rebuilder(session: Session, raised: ProgramRaise) -> tuple[Callable[..., BaseException], list[Any]]:
     """A function that makes the exception at run time, and the values of the trace that it needs."""
-    frames = raised.frames
+    frames, error = raised.frames, raised.error
+    if isinstance(error, ConversionError):  # none of the program's
+        return lambda: error, []
     if raised.retry is not None:
         function, args, kwargs = raised.retry
         names = tuple(kwargs)
@@ -112,15 +114,15 @@ def rebuilder(session: Session, raised: ProgramRaise) -> tuple[Callable[..., Bas
             positional = len(values) - len(names)
             try:
                 function(*values[:positional], **dict(zip(names, values[positional:], strict=True)))
-            except Exception as error:  # the operation's own error is what we are after
-                return located(error, frames)
+            except Exception as refusal:  # the operation's own error is what we are after
+                return located(refusal, frames)
             return GraphRefused(f"{function} is refused in a graph, but not eagerly")
 
         return retry, [*args, *kwargs.values()]
 
-    if raised.fresh and not session.is_born(raised.error):
-        session.born(raised.error)
-    return lambda error: located(error, frames), [raised.error]
+    if raised.fresh and not session.is_born(error):
+        session.born(error)
+    return lambda error: located(error, frames), [error]
 
 
 def located(error: BaseException, frames: list[Frame]) -> BaseException:

@@ -96,6 +96,7 @@ class Graph:
     callbacks: list[Any]
     taped: Taped
     outside: Outside
+    assumptions: list[str]  # branches that it does without, and where they are
     kinds: list[Any]  # for each parameter what it was traced for: a TypeSpec, a structure of them, a literal, or OTHER
     owners: list[Any] = dataclasses.field(default_factory=list)
 

@@ -23,7 +23,7 @@ from imp2tf.disabled import is_disabled
 from imp2tf.errors import Fallback
 from imp2tf.heap import is_drop_in, is_user_function
 from imp2tf.purity import is_numpy_function, is_pure, is_tensorflow
-from imp2tf.results import Profile, Raised, Site, is_fresh, kind_of, watched_arguments
+from imp2tf.results import Profile, Raised, Site, is_fresh, kind_of, name_of_callee, watched_arguments
 from imp2tf.source import SourceUnavailable, bind, compile_node, lambda_to_function, read
 
 __all__ = ["Recording", "Replay", "watched", "watching"]
@@ -142,12 +142,6 @@ class _Watcher:
     def called(self, function: Any, site: Site) -> Any:
         """What is called instead of a function that is not the user's."""
         raise NotImplementedError
-
-
-def name_of_callee(function: Any) -> str:
-    """What a site calls `function`, also where the object that it is a method of is known to the run only."""
-    name = getattr(function, "__name__", None)
-    return name if isinstance(name, str) else type(function).__name__
 
 
 class Recording(_Watcher):

@@ -17,7 +17,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.effects import has_effects_so_far, order_effects, stop_run
-from imp2tf.errors import GraphRefused, RaisesUnderTry, TraceFailed, fall_back
+from imp2tf.errors import Fallback, GraphRefused, RaisesUnderTry, TraceFailed, fall_back
 from imp2tf.exceptions import ProgramRaise, Retry, rebuilder
 from imp2tf.heap import contents, contents_without_tail, old_value, with_tail
 from imp2tf.join import join
@@ -144,6 +144,9 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
             deps.__enter__()
             try:
                 path = _trace_path(session, block, state, pending)
+            except Fallback as fallback:
+                fallback.block = block
+                raise
             finally:
                 variables.restore()
                 state.set(before)
@@ -255,7 +258,8 @@ def unpacked(place: Place, spec: Spec, tensors: Iterator[tf.Tensor]) -> Any:
     return spec.unpack_elements(tensors) if isinstance(place, (Contents, Tail)) else spec.unpack(tensors)
 
 
-def select(pred: tf.Tensor, a: Callable[[], Any], b: Callable[[], Any], state: State = NO_STATE) -> Any:
+def select(pred: tf.Tensor, a: Callable[[], Any], b: Callable[[], Any], state: State = NO_STATE,
+           fork: Callable[[tf.Tensor, Callable[[], Any], Callable[[], Any], State], None] = cond) -> Any:
     """The value of one of two expressions, by a scalar bool tensor."""
     box = Box()
 
@@ -265,7 +269,7 @@ def select(pred: tf.Tensor, a: Callable[[], Any], b: Callable[[], Any], state: S
 
         return run
 
-    cond(pred, into(a), into(b), state.plus(box))
+    fork(pred, into(a), into(b), state.plus(box))
     return box.value
 
 
@@ -278,14 +282,22 @@ def stop_if(pred: tf.Tensor, error: BaseException, retry: Retry | None = None) -
     cond(tf.reshape(pred, []), raising, lambda: None, NO_STATE)
 
 
-def leave_to_python_if(pred: tf.Tensor, reason: str) -> None:
-    """Where `pred` holds, the run ends and Python makes the call instead; there is no graph if it could repeat an effect."""
+def leave_to_python_if(pred: tf.Tensor, reason: str | GraphRefused) -> None:
+    """Where `pred` holds, the run ends and Python makes the call instead; there is no graph if it could repeat an effect.
+
+    No handler of the program sees it.
+    """
     session = current()
+    refusal = GraphRefused(reason) if isinstance(reason, str) else reason
     if has_effects_so_far(session):
-        fall_back(GraphRefused, reason)
+        fall_back(GraphRefused, refusal.reason)
     if session.loops:
-        session.left_in_loop = reason
-    stop_if(pred, GraphRefused(reason))
+        session.left_in_loop = refusal.reason
+    trying, session.trying = session.trying, 0
+    try:
+        stop_if(pred, refusal)
+    finally:
+        session.trying = trying
 
 
 # ------------------------------------------------------------------------------------------------ exceptions with a handler

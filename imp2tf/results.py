@@ -18,7 +18,7 @@ from imp2tf.session import current
 from imp2tf.values import NUMBER_DTYPES, NUMBER_TYPES, Deferred, PyNumber, Union
 
 __all__ = ["ANYTHING", "Array", "Kept", "Kind", "Live", "Object", "Plain", "Profile", "Raised", "Site", "is_fresh", "join_kinds", "kind_of",
-           "watched_arguments"]
+           "name_of_callee", "watched_arguments"]
 
 Site = tuple[str, int, str]  # the file and line of a call, and the name of what is called
 INT_RANGE = 2**62
@@ -344,8 +344,15 @@ class Profile:
     seen: set[Site] = dataclasses.field(default_factory=set)  # sites that a replay would meet
     changing: set[Site] = dataclasses.field(default_factory=set)  # calls that change or keep an argument
     wanted: bool = False  # a trace has met a call of unknown kind
+    runs: int = 0  # in Python that were watched
 
     def note(self, site: Site, kind: Kind) -> None:
         """A call has returned this."""
         known = self.kinds.get(site)
         self.kinds[site] = kind if known is None else join_kinds(known, kind)
+
+
+def name_of_callee(function: Any) -> str:
+    """What a site calls `function`, also where the object that it is a method of is known to the run only."""
+    name = getattr(function, "__name__", None)
+    return name if isinstance(name, str) else type(function).__name__

@@ -53,6 +53,7 @@ class Relaxations:
     live: set[Source] = dataclasses.field(default_factory=set)  # NumPy arrays that the function changes
     seeded: bool = False  # the function sets a seed itself
     profile: Any = None  # what runs in Python have shown of calls that no graph can look into
+    given_up: set[tuple[str, int]] | None = None  # lines whose branches were entered too often to be left out; None: all are
     budget: float | None = None  # seconds that tracing with relaxed shapes may take
 
     def active(self) -> bool:
@@ -207,6 +208,7 @@ class Session:
         self.regions = 0
         self.loop_depth = 0  # the log depth of the innermost body of a loop
         self.loops = 0  # of the regions, those that are bodies of loops
+        self.assumptions: list[str] = []  # branches that the graph does without, and where they are
         self.left_in_loop: str | None = None  # why a turn of a loop may find that Python has to make the call
         self.counts: collections.Counter[str] = collections.Counter()
         self.python_calls: list[tuple[str, Location | None]] = []

@@ -126,6 +126,7 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
                   not xla and not has_state(session.graph))
     return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards, captures), run,
                  parts["calls_python"], session.python_calls, xla, session.callbacks, taped, session.outside,
+                 session.assumptions,
                  kinds_of(relaxations, parameters, args))
 
 

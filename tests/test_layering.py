@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "regions of the graph",
         (
             "placement", "plan", "effects", "inspection", "exceptions", "random_ops", "connectivity", "junctions", "records", "states",
-            "region", "looping", "exits",
+            "region", "looping", "exits", "speculation",
         ),
     ),
     (
