@@ -147,10 +147,13 @@ def build_cond(pred: tf.Tensor, then_graph: FuncGraph, else_graph: FuncGraph) ->
     return tf.nest.flatten(outputs)
 
 
-def build_while(body: Callable[..., Any], init: Sequence[tf.Tensor], shapes: Sequence[tf.TensorShape]) -> list[tf.Tensor]:
+def build_while(
+    body: Callable[..., Any], init: Sequence[tf.Tensor], shapes: Sequence[tf.TensorShape], most: int | None = None,
+) -> list[tf.Tensor]:
     """The functional While; the first carried value is the flag that the loop goes on."""
     return _while_v2.while_loop(
-        lambda go, *rest: go, body, list(init), shape_invariants=list(shapes), return_same_structure=True, name="while_")
+        lambda go, *rest: go, body, list(init), shape_invariants=list(shapes), return_same_structure=True, maximum_iterations=most,
+        name="while_")
 
 
 def capture_at_call_time(graph: FuncGraph, fetch: Callable[[], Any], spec: tf.TypeSpec) -> Any:

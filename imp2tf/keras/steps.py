@@ -18,6 +18,7 @@ from imp2tf.dispatch import Dispatcher
 from imp2tf.graph import CannotGoOn, Graph
 from imp2tf.keras import private
 from imp2tf.keras.interposition import interposed, observed
+from imp2tf.keras.replicas import is_distributed, on_all_replicas, reduced
 from imp2tf.options import Options
 
 __all__ = ["Step", "StepDispatcher", "predict_function", "running_as_python", "step_function"]
@@ -95,17 +96,14 @@ class Step:
         self.model = model
         self.reduction = "concat" if kind == "predict" else "auto"
         self.function: Callable[[Any], Any] = getattr(model, private.STEPS[kind])
-        self.dispatcher = StepDispatcher(self.function, Options(
+        function = on_all_replicas(model, self.function) if is_distributed(model) else self.function
+        self.dispatcher = StepDispatcher(function, Options(
             jit_compile=True if model.jit_compile is True else None, recompile_limit=RECOMPILE_LIMIT))
 
     def __call__(self, data: Any) -> Any:
         if private.converts_optionals():
             data = keras.tree.map_structure(lambda one: None if isinstance(one, tf.experimental.Optional) else one, data)
-        strategy = private.strategy_of(self.model)
-        if tf.distribute.has_strategy() or type(strategy).__name__ != "_DefaultDistributionStrategy":
-            return private.reduced(strategy.run(self.function, args=(data,)), strategy, self.reduction)
-        return private.reduced(self.dispatcher((data,), {}), strategy, self.reduction)
-
+        return reduced(self.dispatcher((data,), {}), self.model, self.reduction)
 
     def stats(self) -> dict[str, Any]:
         """What happened so far."""

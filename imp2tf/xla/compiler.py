@@ -30,7 +30,7 @@ MOST_SHAPES = 4  # of the inputs of one graph: XLA compiles for each
 MOST_BYTES = 1 << 29  # of variables that are copied
 FIXED = 0.2  # seconds that compiling takes, whatever it is
 TOLERANCE = {tf.float64: 1e-6, tf.float32: 1e-3}
-PRIORITY = 15  # the program's own threads come first
+PRIORITY = 5  # the program's own threads come first
 Shapes = tuple[Any, ...]
 
 
