@@ -1,7 +1,6 @@
 """Runs one program in two worlds, eager and converted, and says where they part."""
 from __future__ import annotations
 
-import gc
 import importlib.util
 import itertools
 import re
@@ -42,8 +41,7 @@ def run_program(program: Program, folder: Path, convert_kw: Mapping[str, Any]) -
         if not isinstance(both, str) and not skipped_failures(*both):
             return Outcome(invalid="an operation fails whose result nobody uses")
     found = (*verdict.found, *_internal_errors(eager, other, convert_kw.get("profile_runs", 0)))
-    tf.keras.backend.clear_session()
-    gc.collect()
+    tf.keras.backend.clear_session()    # collects garbage, too
     return Outcome(
         found, tuple(sorted(_reasons(other))), verdict.in_graph, trace=_trace(eager, other),
         seconds=time.monotonic() - start, kinds=frozenset(kind_of(one) for one in found))
