@@ -14,6 +14,7 @@ import tensorflow as tf
 from imp2tf.calls import replace_call, replace_call_of
 from imp2tf.effects import host_call
 from imp2tf.errors import ForeignCall, fall_back
+from imp2tf.seed_stream import leave_draws_to_host
 from imp2tf.session import current
 
 
@@ -41,5 +42,7 @@ def _draw_from_eager(reason: str) -> None:
     """Operations of this trace that stayed native make it void; the next one knows from the start."""
     session = current()
     session.seeded = session.relaxations.seeded = True
+    leave_draws_to_host(session, "a seed is set")
+    session.draws_inside = False
     if session.counts["native_random"]:
         fall_back(ForeignCall, reason)

@@ -10,9 +10,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.alternatives import over
+from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import run_operation
-from imp2tf.calls import replace_call
+from imp2tf.calls import call, replace_call
 from imp2tf.connectivity import connections_around, enclosing
 from imp2tf.effects import has_effects_so_far
 from imp2tf.junctions import Outcomes, decided, junctions_of, where_loops_turn
@@ -20,7 +20,7 @@ from imp2tf.lowering import adopted, lowered
 from imp2tf.region import leave_to_python_if
 from imp2tf.session import current
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import Union
+from imp2tf.values import Union, number_kind
 
 __all__ = ["none_where_unconnected"]
 
@@ -32,11 +32,20 @@ def gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients:
              unconnected_gradients: Any = NONE) -> Any:
     """``tape.gradient(target, sources, ...)``."""
     if isinstance(target, Union):
-        return over(target, lambda one: gradient(tape, one, sources, output_gradients, unconnected_gradients))
+        return over(target, lambda one: _not_of_number(one, sources) if number_kind(one) else gradient(
+            tape, one, sources, output_gradients, unconnected_gradients))
     if target is None:
         return run_operation(tape.gradient, None, [])
     values = [lowered(value) for value in (target, sources, output_gradients)]
     return adopted(run_operation(_gradient, tape, *values, unconnected_gradients))
+
+
+def _not_of_number(target: Any, sources: Any) -> Any:
+    """A sum that a loop without a turn leaves a Python number has no gradient: Python says so."""
+    if number_kind(target) == "float" and has_effects_so_far(current()):
+        raise_error(call(TypeError, call("Cannot convert the argument `type_value`: {!r} to a TensorFlow DType.".format, target)))
+    leave_to_python_if(tf.constant(True), f"the gradient of a Python {number_kind(target)} is asked for")
+    return adopted(tf.nest.map_structure(tf.zeros_like, lowered(sources)))
 
 
 def _gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients: Any, unconnected: Any) -> Any:

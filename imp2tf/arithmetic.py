@@ -5,6 +5,8 @@ Run-time numbers follow Python's rules among themselves and are weakly typed bes
 from __future__ import annotations
 
 import operator
+import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -18,12 +20,14 @@ from imp2tf.forcing import RunArray, computed, tensor_of
 from imp2tf.region import stop_if
 from imp2tf.session import active, suspended
 from imp2tf.tf_compat import in_replica, is_symbolic_tensor
-from imp2tf.values import NUMBER_DTYPES, Deferred, PyNumber, Union, is_runtime, number_kind
+from imp2tf.values import NUMBER_DTYPES, Deferred, PyNumber, Union, is_runtime, is_variable, number_kind
 
 __all__ = [
     "BINARY",
     "COMPARE",
-    "OVERFLOW", "UNUSUAL_POWER",
+    "OVERFLOW",
+    "SWAPPED",
+    "UNUSUAL_POWER",
     "as_number",
     "as_tensor",
     "binary",
@@ -243,6 +247,8 @@ def _with_number(op: str, function: Function, a: Any, b: Any) -> Any:
         return Deferred(operator.mod, (a, b))
     if isinstance(a, Deferred) or isinstance(b, Deferred):
         return computed(function, (a, b))
+    if is_of_keras(a) or is_of_keras(b):
+        return _with_keras_variable(f"__{METHODS[op]}__", f"__r{METHODS[op]}__", a, b)
     for this, other in ((a, b), (b, a)):
         if isinstance(this, PyNumber) and isinstance(other, (tf.Tensor, tf.Variable, tf.RaggedTensor)):
             dtype = other.dtype
@@ -281,6 +287,13 @@ def unary(op: str, a: Any) -> Any:
     return run_operation(UNARY[op], a)
 
 
+# What is never equal to a number, and in no order with one.
+NEVER_EQUAL = (str, bytes, list, tuple, dict, set, frozenset, type(None), range, slice, type, types.FunctionType, types.MethodType)
+SWAPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
+METHODS = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul",
+           "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift"}
+
+
 def compare(op: str, a: Any, b: Any) -> Any:
     """``a op b`` for one of ``< <= > >= == !=``."""
     if isinstance(a, Union):
@@ -303,10 +316,38 @@ def _compare_number(op: str, a: Any, b: Any) -> Any:
         return PyNumber("bool", function(x, y))
     if any(isinstance(value, (tf.Tensor, tf.Variable, np.ndarray, np.generic, Deferred)) for value in (a, b)):
         return _with_number(op, COMPARE[op], a, b)
+    if is_of_keras(a) or is_of_keras(b):
+        return _with_keras_variable(f"__{COMPARE[op].__name__}__", f"__{COMPARE[SWAPPED[op]].__name__}__", a, b)
+    if _may_compare(a) or _may_compare(b):
+        fall_back(NeedsValue, f"{op} of a run-time number and an object that may compare with it")
     if op in ("==", "!="):
         return op == "!="
     names = [number_kind(value) or type(value).__name__ for value in (a, b)]
     return raise_error(TypeError(f"'{op}' not supported between instances of '{names[0]}' and '{names[1]}'"))
+
+
+def _may_compare(value: Any) -> bool:
+    """Whether a value that is no number may have its own way to compare with one."""
+    inherited: Any = type(value).__eq__
+    return not (number_kind(value) or inherited is object.__eq__ or isinstance(value, NEVER_EQUAL))
+
+
+def is_of_keras(value: Any) -> bool:
+    """Whether a value is a variable of Keras, which is none of TensorFlow's."""
+    return is_variable(value) and not isinstance(value, tf.Variable)
+
+
+def _with_keras_variable(method: str, reflected: str, a: Any, b: Any) -> Any:
+    """A variable of Keras and a number, in the dtype that Keras finds for Python numbers of its kind."""
+    number, variable, name = (a, b, reflected) if isinstance(a, PyNumber) else (b, a, method)
+    kind = {"int": int, "float": float, "bool": bool}[number.kind]
+    keras = sys.modules["keras"]
+    dtype = keras.backend.result_type(variable.dtype, kind)
+    if kind is float and "mod" in name:  # which makes a tensor of the number first
+        dtype = keras.backend.result_type(variable.dtype, keras.config.floatx())
+    if not hasattr(type(variable), name):
+        fall_back(NeedsValue, f"{name} of a {type(variable).__name__} needs a run-time number's value")
+    return run_operation(getattr(variable, name), tf.cast(number.tensor, dtype))
 
 
 def _install(method: str, op: str, swapped: bool, function: Callable[[str, Any, Any], Any]) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
@@ -27,6 +28,7 @@ from imp2tf.plan import Build, Recipe
 from imp2tf.random_ops import RANDOM_OPS
 from imp2tf.results import Raised
 from imp2tf.runs import Run
+from imp2tf.seed_stream import SEEDS_TO_COME, look_further_ahead
 from imp2tf.session import Guard, Outside
 from imp2tf.taped import Taped
 from imp2tf.tf_compat import is_stateful_op
@@ -145,12 +147,18 @@ class Graph:
         """What the graph captures, for arguments that are known to fit."""
         return [one.at(args) if isinstance(one, Fetch) else one for one in self.captures]
 
+    @property
+    def needs_lock(self) -> bool:
+        """Whether other threads must not come in between guards and commit."""
+        return bool(self.outside.locks) or (self.outside.lock_of_seeds is not None and threading.active_count() > 1)
+
     @contextlib.contextmanager
     def locked(self, args: Sequence[Any]) -> Iterator[list[Any] | None]:
         """Hold the program's locks that a call takes; gives what the graph captures, None if another thread broke a guard meanwhile."""
         with contextlib.ExitStack() as held:
-            for source in self.outside.locks:
-                held.enter_context(source.fetch(args))
+            for source in (*self.outside.locks, self.outside.lock_of_seeds):
+                if source is not None:
+                    held.enter_context(source.fetch(args))
             yield self.admit(args)
 
     def rehearse(self, captured: list[Any], args: Sequence[Any]) -> Rehearsal:
@@ -207,6 +215,8 @@ class Graph:
         found = next((text for text in LEFT_PYTHON if text in error.message), None)
         if found is None:
             return error
+        if found == SEEDS_TO_COME:
+            look_further_ahead()
         reason = NeedsValue(LEFT_PYTHON[found])
         return reason if self.has_effects else Fallback(reason)
 
@@ -221,6 +231,7 @@ class Graph:
 # What the run says where a Python number is not what it was taken for.
 LEFT_PYTHON = {
     OVERFLOW: "a Python int left the range of 64 bits",
+    SEEDS_TO_COME: "more random numbers were drawn in one call than in any before",
     UNUSUAL_POWER: "a power of Python numbers is of another kind, an error or out of range",
 }
 

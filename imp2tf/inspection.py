@@ -1,10 +1,12 @@
 """What a finished graph holds, and so how it may be run."""
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.random_ops import RANDOM_OPS
 from imp2tf.tf_compat import function_bodies, is_stateful_op
 
 __all__ = ["has_state", "may_inline", "nodes_of"]
@@ -20,9 +22,23 @@ CHANGES_VARIABLES = ("Assign", "ResourceApply", "ResourceScatter", "ResourceSpar
 
 
 def nodes_of(concrete: Any) -> list[Any]:
-    """The definitions of all operations of a graph and of the functions it calls."""
+    """The definitions of all operations of a graph and of the functions it calls, but for random operations that a twin replaces."""
     graph_def = concrete.graph.as_graph_def()
-    return [*graph_def.node, *(node for function in graph_def.library.function for node in function.node_def)]
+    results = [tensor.op.name for tensor in concrete.graph.outputs]
+    return [*_used(graph_def.node, results), *(node for function in graph_def.library.function for node in _used_in(function))]
+
+
+def _used(nodes: Sequence[Any], results: Iterable[str]) -> list[Any]:
+    """The nodes without random operations that nobody reads: they do not run."""
+    if not any(node.op in RANDOM_OPS for node in nodes):
+        return list(nodes)
+    read = {text.lstrip("^").partition(":")[0] for node in nodes for text in node.input}.union(results)
+    return [node for node in nodes if node.op not in RANDOM_OPS or node.name in read]
+
+
+def _used_in(function: Any) -> list[Any]:
+    """The nodes of a function."""
+    return _used(function.node_def, [text.partition(":")[0] for text in (*function.ret.values(), *function.control_ret.values())])
 
 
 def may_inline(concrete: Any) -> bool:
@@ -36,8 +52,10 @@ def may_inline(concrete: Any) -> bool:
 
 def has_state(graph: Any) -> bool:
     """Whether operations of a graph keep something between its runs (random ones do), which another instance of it would not share."""
+    results = {id(tensor.op) for tensor in graph.outputs}
     kinds: set[str] = set()
     for op in graph.get_operations():
-        kinds.add(op.type)
-        kinds.update(node.op for body in function_bodies(op) for node in body.node_def)
+        if op.type not in RANDOM_OPS or id(op) in results or any(tensor.consumers() for tensor in op.outputs):
+            kinds.add(op.type)
+            kinds.update(node.op for body in function_bodies(op) for node in _used_in(body))
     return any(kind not in WITHOUT_STATE and not kind.startswith(CHANGES_VARIABLES) and is_stateful_op(kind) for kind in kinds)

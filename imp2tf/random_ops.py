@@ -1,12 +1,16 @@
 """Stateful random operations: drawn as eager would draw them wherever a seed makes their stream visible.
 
     tf.random.set_seed(42)
-    x = tf.nn.dropout(x, 0.5)   -->   the dropout of the graph, whose uniform numbers a host call draws
+    x = tf.nn.dropout(x, 0.5)   -->   the dropout of the graph, with the uniform numbers that eager draws
 
 A random operation of a graph has a stream of its own, which is not eager's and starts again with every new graph. So each
-gets a host call beside it that runs the same operation eagerly, with the seeds that eager would give it, and when the graph
-is finished everything that reads the operation is made to read the host call. What TensorFlow builds around the operation
-(shifts, masks, gradients) stays in the graph. Without any seed the operations stay as they are.
+gets a twin beside it, and when the graph is finished everything that reads the operation is made to read the twin. What
+TensorFlow builds around the operation (shifts, masks, gradients) stays in the graph. Without any seed the operations stay as they are.
+
+Under a global seed the twin is the stateless operation that gives the same numbers, with the seeds that eager would give
+(`imp2tf.seed_stream`). Where there is none, or the operation has a seed of its own (eager then goes on with the numbers of
+its last run), a host call runs the operation eagerly. So it does for all where the graph cannot know the seeds: where Python that
+it calls may draw too, and where the function sets a seed.
 """
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ import tensorflow as tf
 
 from imp2tf.errors import ForeignCall, fall_back
 from imp2tf.exceptions import frames_of_op, innermost
+from imp2tf.seed_stream import next_seed
 from imp2tf.session import Session
 from imp2tf.sources import Code, Source
 from imp2tf.tf_compat import DEFAULT_GRAPH_SEED, function_bodies, global_seed, redirect, stop_watching, watch_operations
@@ -33,6 +38,11 @@ RANDOM_DATASETS = frozenset({
     "AnonymousRandomSeedGenerator", "AnonymousSeedGenerator", "RandomDataset", "RandomDatasetV2", "ShuffleAndRepeatDataset",
     "ShuffleAndRepeatDatasetV2", "ShuffleDataset", "ShuffleDatasetV2", "ShuffleDatasetV3",
 })
+STATELESS = {
+    "RandomStandardNormal": "StatelessRandomNormalV2", "RandomUniform": "StatelessRandomUniformV2",
+    "RandomUniformInt": "StatelessRandomUniformIntV2", "TruncatedNormal": "StatelessTruncatedNormalV2",
+}
+PHILOX = 1  # the algorithm of the stateful operations
 
 
 class GlobalSeed(Source):
@@ -62,7 +72,7 @@ def draw_eagerly(session: Session, graph: Any) -> None:
 
     def beside(op: Any) -> None:
         if session.seeded or _own_seeds(op) != (0, 0):
-            session.draws.setdefault(id(graph), []).append((op, _drawn(session, op)))
+            session.draws.setdefault(id(graph), []).append((op, _twin(session, op)))
         else:
             _stays_random(session)
 
@@ -116,13 +126,29 @@ def _cannot_draw(op: Any, reason: str) -> NoReturn:
 
 
 # ------------------------------------------------------------------------------------------------ one operation
-def _drawn(session: Session, op: Any) -> list[tf.Tensor]:
-    """The host call that stands for a random operation: its outputs."""
+def _twin(session: Session, op: Any) -> list[tf.Tensor]:
+    """The outputs of what stands for a random operation."""
+    if not session.draws_inside or _own_seeds(op) != (0, 0):
+        return _drawn(session, op)
+    key, counter = next_seed(session)
+    if op.type not in STATELESS:
+        return _drawn(session, op, key, counter)
+    inputs = dict(zip((one.name for one in op.op_def.input_arg), op.inputs))
+    dtype = {} if "minval" in inputs else {"dtype": op.get_attr("dtype")}
+    drawn = getattr(tf.raw_ops, STATELESS[op.type])(**inputs, **dtype, key=key, counter=counter, alg=PHILOX)
+    drawn.set_shape(op.outputs[0].shape)
+    return [drawn]
+
+
+def _drawn(session: Session, op: Any, *seeds: tf.Tensor) -> list[tf.Tensor]:
+    """The host call that stands for a random operation: its outputs. `seeds` are those of the run, where it knows them."""
     draw = _eager_twin(session, op)
     session.callbacks.append(draw)
-    outputs = tf.numpy_function(draw, [tf.stop_gradient(tensor) for tensor in op.inputs], [tensor.dtype for tensor in op.outputs])
+    inputs = [*map(tf.stop_gradient, op.inputs), *seeds]
+    outputs = tf.numpy_function(draw, inputs, [tensor.dtype for tensor in op.outputs])
     outputs = outputs if isinstance(outputs, list) else [outputs]
-    session.outside.unrepeatable = "random numbers are drawn"
+    if not seeds:
+        session.outside.unrepeatable = "random numbers are drawn"
     session.python_calls.append(("random numbers are drawn by Python", innermost(frames_of_op(op))))
     if op.type == "RandomGamma":
         outputs = [_gamma_sample(op.inputs[0], op.inputs[1], outputs[0])]
@@ -143,7 +169,8 @@ def _eager_twin(session: Session, op: Any) -> Callable[..., Any]:
     def draw(*arrays: Any) -> Any:
         run.count_host_call()
         with run.stopping(frames, list):
-            seeds = (seed, op_seed) if of_raw_op else tf.compat.v1.get_seed(op_seed if seed else None)
+            known = [int(one[-1]) for one in arrays[len(names):]]
+            seeds = known or ((seed, op_seed) if of_raw_op else tf.compat.v1.get_seed(op_seed if seed else None))
             found = function(**dict(zip(names, arrays)), **attributes, seed=seeds[0] or 0, seed2=seeds[1] or 0)
             return [one.numpy() for one in found] if isinstance(found, (list, tuple)) else found.numpy()
 

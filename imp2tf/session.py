@@ -52,6 +52,7 @@ class Relaxations:
     arrays: dict[Source, tf.TensorShape] = dataclasses.field(default_factory=dict)  # NumPy arrays that vary
     live: set[Source] = dataclasses.field(default_factory=set)  # NumPy arrays that the function changes
     seeded: bool = False  # the function sets a seed itself
+    drawn_by_host: bool = False  # Python that the graph calls may draw random numbers too
     profile: Any = None  # what runs in Python have shown of calls that no graph can look into
     given_up: set[tuple[str, int]] | None = None  # lines whose branches were entered too often to be left out; None: all are
     budget: float | None = None  # seconds that tracing with relaxed shapes may take
@@ -70,7 +71,7 @@ class Relaxations:
 
     def learned(self) -> tuple[Any, ...]:
         """What traces find out themselves; where it differs after one that failed, another may not."""
-        return self.seeded, len(self.live)
+        return self.seeded, self.drawn_by_host, len(self.live)
 
     def number(self, source: Source) -> bool:
         """Whether a Python number found there is an input of the graph rather than a constant."""
@@ -89,6 +90,7 @@ class Outside:
       sites: the calls of Python that the graph makes.
       gives_tensors: whether Python that the graph calls gives it tensors, past eager's tape.
       locks: locks that the run holds from before its guards are checked.
+      lock_of_seeds: what keeps runs apart that draw from one stream.
       locks_held: how many of them the program holds here.
       substituting: functions whose substitutes are being traced.
     """
@@ -100,6 +102,7 @@ class Outside:
     sites: set[tuple[str, int, str]] = dataclasses.field(default_factory=set)
     gives_tensors: bool = False
     locks: list[Source] = dataclasses.field(default_factory=list)
+    lock_of_seeds: Source | None = None
     locks_held: int = 0
     substituting: list[Any] = dataclasses.field(default_factory=list)
 
@@ -215,6 +218,7 @@ class Session:
         self.host_ops: set[tuple[int, str]] = set()
         self.junctions: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         self.seeded = relaxations.seeded or global_seed() is not None  # random numbers come from eager's stream
+        self.draws_inside = False  # and the graph computes them
         self.opaque: str | None = None  # a call that may have changed any Python state
         self.outside = Outside()
         self.has_read_data = False

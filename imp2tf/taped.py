@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 import tensorflow as tf
 
-from imp2tf.connectivity import CALLS, Connections, Junction, is_differentiable
+from imp2tf.connectivity import CALLS, Connections, Junction, Wiring, is_differentiable
 from imp2tf.junctions import ways_told
 from imp2tf.tf_compat import (
     DirectCall,
@@ -53,6 +53,7 @@ class Taped:
         self._trainable = [weakref.ref(variable) for variable in variables if variable.trainable]
         self._junctions = junctions
         self._graph = concrete.graph
+        self._wiring = Wiring()
         self._count = len(concrete.graph.outputs)
         self._results = [place for place, tensor in enumerate(concrete.graph.outputs) if is_differentiable(tensor)]
         self._open: dict[bytes, list[int]] = {}
@@ -108,8 +109,8 @@ class Taped:
         if len(self._results) < 2 and not any(op.type in CALLS for op in self._graph.get_operations()):
             return frozenset(), frozenset()  # gradients are None by themselves
         places = [place for place, tensor in enumerate(self._graph.inputs) if self._may_be_watched(place, tensor)]
-        possible = self._dependents(Connections())
-        certain = self._dependents(Connections(certain=True)) if self._junctions else possible
+        possible = self._dependents(Connections(wiring=self._wiring))
+        certain = self._dependents(Connections(certain=True, wiring=self._wiring)) if self._junctions else possible
         every = (1 << len(self._results)) - 1
         closed = frozenset(place for place in places if not possible[place])
         return closed, frozenset(place for place in places if possible[place] and certain[place] != every)
@@ -132,7 +133,7 @@ class Taped:
         if key not in self._open:
             if len(self._open) >= MAX_WAYS:
                 self._open.clear()
-            self._open[key] = self._dependents(Connections(ways_told(self._junctions, taken.tolist())))
+            self._open[key] = self._dependents(Connections(ways_told(self._junctions, taken.tolist()), wiring=self._wiring))
         return self._open[key]
 
 

@@ -72,6 +72,8 @@ __all__ = [
     "record",
     "redirect",
     "replica_of_call",
+    "seed_generator",
+    "set_seed_generator",
     "shape_text",
     "stop_watching",
     "tape_functions",
@@ -249,6 +251,16 @@ def belongs_to_strategy(variable: tf.Variable) -> bool:
 def global_seed() -> int | None:
     """What `tf.random.set_seed` was last given."""
     return _context.global_seed()
+
+
+def seed_generator() -> Any:
+    """What gives a seed to each random operation that has none of its own."""
+    return getattr(_context.context(), "_rng", None)
+
+
+def set_seed_generator(generator: Any) -> None:
+    """Replace `seed_generator()`; setting a global seed puts another one there."""
+    _context.context()._rng = generator
 
 
 def captures_of(concrete: Any) -> list[Any]:

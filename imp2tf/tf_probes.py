@@ -28,6 +28,8 @@ from imp2tf.tf_compat import (
     record,
     redirect,
     replica_of_call,
+    seed_generator,
+    set_seed_generator,
     shape_text,
     tape_functions,
     tape_may_record,
@@ -211,10 +213,25 @@ def _probe_variable_copy() -> bool:
     return float(copy) == 2.0 and float(concrete(variable.handle)) == 3.0 and concrete.output_shapes == [] and not is_deterministic()
 
 
+def _probe_seed_generator() -> bool:
+    class Fixed:
+        def randint(self, low: int, high: int) -> int:
+            return 5 if (low, high) == (0, 2**31 - 1) else -1
+
+    before = seed_generator()
+    if before is None:
+        return global_seed() is None
+    try:
+        set_seed_generator(Fixed())
+        return hasattr(before, "getstate") and tf.compat.v1.get_seed(None)[1] in (5, None)
+    finally:
+        set_seed_generator(before)
+
+
 PROBES = (
     ("cond", _probe_cond), ("while", _probe_while), ("capture", _probe_capture), ("tape", _probe_tape),
     ("functions", _probe_functions), ("list", _probe_list), ("redirect", _probe_redirect), ("seed", _probe_seed),
     ("replica", _probe_replica), ("array", _probe_array), ("direct call", _probe_direct_call),
     ("tape functions", _probe_tape_functions), ("tensors", _probe_tensors),
-    ("watching variables", _probe_watching_variables), ("variable copy", _probe_variable_copy),
+    ("seed generator", _probe_seed_generator), ("watching variables", _probe_watching_variables), ("variable copy", _probe_variable_copy),
 )

@@ -37,6 +37,7 @@ from imp2tf.plan import Recorder
 from imp2tf.random_ops import draw_eagerly
 from imp2tf.region import scope
 from imp2tf.runs import Run
+from imp2tf.seed_stream import draws_can_be_inputs
 from imp2tf.session import Relaxations, Session, active, resumed
 from imp2tf.sources import Argument, Item, Source
 from imp2tf.taped import Taped
@@ -96,6 +97,7 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
     def body() -> list[tf.Tensor]:
         session = Session(tf.compat.v1.get_default_graph(), relaxations)
         session.run = run
+        session.draws_inside = not (relaxations.seeded or relaxations.drawn_by_host or options.jit_compile) and draws_can_be_inputs()
         draw_eagerly(session, session.graph)
         parts["session"] = session
         with resumed(session), scope(), tf.variable_creator_scope(refuse_variable):
@@ -147,17 +149,19 @@ def _refuse_unrepeatable(session: Session, concrete: Any) -> None:
         fall_back(RaisesUnderTry, outside.needs_replay)
 
 
-def _kind(relaxations: Relaxations, value: Any, source: Source) -> Any:
-    """What an argument was traced for, without holding on to the caller's objects."""
+def _kind(relaxations: Relaxations, value: Any, source: Source, around: tuple[Any, ...] = ()) -> Any:
+    """What an argument was traced for, without holding on to the caller's objects; `around` are the containers it is in."""
     if isinstance(value, tf.Tensor):
         return tf.TensorSpec(relaxations.shape(source, value), value.dtype)
     if isinstance(value, tf.__internal__.CompositeTensor) and not isinstance(value, tf.Variable):
         return relaxations.declared.get(source) or value._type_spec
+    if any(value is one for one in around):
+        return OTHER
     if isinstance(value, (tuple, list)):
-        parts = [_kind(relaxations, item, Item(source, i)) for i, item in enumerate(value)]
+        parts = [_kind(relaxations, item, Item(source, i), (*around, value)) for i, item in enumerate(value)]
         return type(value)(*parts) if hasattr(value, "_fields") else parts if isinstance(value, list) else tuple(parts)
     if isinstance(value, dict):
-        return {key: _kind(relaxations, item, Item(source, key)) for key, item in value.items()}
+        return {key: _kind(relaxations, item, Item(source, key), (*around, value)) for key, item in value.items()}
     return value if isinstance(value, (bool, int, float, str, bytes, type(None))) else OTHER
 
 

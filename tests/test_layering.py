@@ -17,7 +17,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "reading programs",
         ("source", "source_file", "mangling", "quote", "analysis", "analysis.*", "inversion", "rewrite", "targets", "conversion"),
     ),
-    ("values and the heap", ("values", "places", "sources", "session", "heap", "arrays", "results", "reach")),
+    ("values and the heap", ("values", "places", "sources", "session", "heap", "links", "arrays", "results", "reach", "seed_stream")),
     ("the lattice", ("snapshots", "specs", "compound_specs", "growable", "tables", "join", "sharing")),
     (
         "regions of the graph",
@@ -30,9 +30,9 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "what operators share",
         (
             "alternatives", "arithmetic", "array_items", "attributes", "calls", "container_cursors", "container_items", "container_methods",
-            "containers", "cursors", "deferred_calls", "dict_views", "elements", "forcing", "foreign", "generators", "growable_items",
-            "iterables", "iteration", "loops", "lowering", "opaque", "operations", "picking", "refusals", "searches", "stacked_lists",
-            "substitution", "table_items", "try_state", "user_iterators",
+            "constants", "containers", "cursors", "deferred_calls", "dict_views", "elements", "forcing", "foreign", "generators",
+            "growable_items", "iterables", "iteration", "loops", "lowering", "opaque", "operations", "picking", "refusals", "searches",
+            "stacked_lists", "substitution", "table_items", "try_state", "user_iterators",
         ),
     ),
     ("features", ("converters", "converters.*")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
+import imp2tf
 from tests.programs import World, call, each, f32, i32, program
 
 
@@ -208,7 +209,7 @@ def seed_set_in_a_loop_after_a_branch() -> World:
     return fn, each(i32(3), i32(4))
 
 
-@program("random_numbers", graph=True)
+@program("random_numbers")
 def wrong_shape() -> World:
     seeded()
 
@@ -272,3 +273,147 @@ def raw_operations() -> World:
         return (tf.raw_ops.RandomUniform(shape=[2], dtype=tf.float64, seed=5, seed2=6),
                 tf.raw_ops.RandomUniformInt(shape=tf.shape(x), minval=0, maxval=np.int64(9), seed=5))
     return fn, each(f32([1.0, 2.0]), f32([1.0]))
+
+
+@program("random_numbers", graph=True)
+def kinds_and_dtypes() -> World:
+    seeded(2**33 + 5)
+
+    def fn(n):
+        return [tf.random.uniform([n, 3], dtype=dtype) for dtype in (tf.float16, tf.bfloat16, tf.float64)], [
+            tf.random.normal([n], dtype=tf.float64), tf.random.truncated_normal([2, n], 1.0, 2.0),
+            tf.random.uniform([n], -4, 9, dtype=tf.int64), tf.random.shuffle(tf.range(5)), tf.random.stateless_normal([2], [1, 2])]
+    return fn, each(i32(3), i32(1001), i32(0)), lambda: tf.random.uniform([])
+
+
+@program("random_numbers", graph=True)
+def both_seeds_zero_or_negative() -> World:
+    seeded(-1)
+
+    def fn(x):
+        return x + tf.random.uniform([2]), tf.random.uniform([], seed=0)
+
+    def other():
+        tf.random.set_seed(0)
+        return fn(f32(1.0))
+    return fn, each(f32(1.0), f32(2.0)), other
+
+
+@program("random_numbers", graph=True)
+def eager_draws_between_the_calls() -> World:
+    seeded()
+    found = []
+
+    def fn(x):
+        return x * tf.random.normal([])
+
+    def between():
+        found.append(float(tf.random.uniform([])))
+        return found[-1]
+    return fn, [call(f32(1.0)), call(f32(2.0))], between
+
+
+@program("random_numbers")
+def raised_after_some_draws() -> World:
+    seeded()
+
+    def fn(limit):
+        for _ in tf.range(10):
+            if tf.random.uniform([]) > limit:
+                raise ValueError("over")
+        return tf.random.uniform([])
+
+    def draws():
+        return tf.random.uniform([])
+    return fn, each(f32(2.0), f32(0.5), f32(0.9), f32(2.0)), draws
+
+
+@program("random_numbers", graph=True)
+def retried_under_try() -> World:
+    seeded()
+
+    def drawn(limit):
+        x = tf.random.uniform([])
+        if x > limit:
+            raise ValueError("over")
+        return x
+
+    def fn(limit):
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                return drawn(limit), tries, tf.random.normal([2])
+            except ValueError:
+                if tries > 4:
+                    return tf.random.uniform([]), tries, None
+    return fn, each(f32(0.3), f32(0.1), f32(0.9))
+
+
+@program("random_numbers", graph=True)
+def walked_on_an_object() -> World:
+    seeded()
+
+    class Walk:
+        def __init__(self):
+            self.position, self.taken, self.path = tf.zeros([2]), 0, []
+
+        def propose(self):
+            new = self.position + tf.random.normal([2])
+            if tf.math.log(tf.random.uniform([])) >= -tf.reduce_sum(new * new):
+                return False
+            self.position = new
+            return True
+
+        def step(self, n):
+            for _ in range(n):
+                if self.propose():
+                    self.taken += 1
+            self.path.append(self.position)
+            return self.position, self.taken
+    walk = Walk()
+    return walk.step, each(3, 3, 3), walk
+
+
+@program("random_numbers", graph=True)
+def numpy_draws_between() -> World:
+    seeded()
+    numbers = np.random.default_rng(3)
+
+    def fn(x):
+        total = x
+        for _ in range(3):
+            total += tf.random.normal([]) * numbers.uniform()
+        return total, tf.random.uniform([])
+    return fn, each(f32(1.0), f32(2.0))
+
+
+@program("random_numbers")
+def disabled_function_draws_between() -> World:
+    seeded()
+
+    @imp2tf.disable
+    def outside():
+        return float(tf.random.uniform([]))
+
+    def fn(x):
+        before = tf.random.uniform([])
+        outside()
+        return x + before, tf.random.uniform([])
+    return fn, each(f32(1.0), f32(2.0))
+
+
+@program("random_numbers", graph=True)
+def while_drawing() -> World:
+    seeded()
+
+    def fn(x):
+        count = 0
+        while tf.random.uniform([]) < x:
+            count += 1
+            if count > 20:
+                break
+        else:
+            count += 100
+        return count, tf.random.uniform([])
+    return fn, each(f32(0.5), f32(0.9), f32(0.0))
