@@ -76,14 +76,17 @@ class Tries(Converter, lowers=(gast.Try,)):
     def _handler(self, handler: gast.ExceptHandler) -> Block:
         names = []
         put: list[gast.stmt] = []
+        taken: list[gast.stmt] = []  # Python deletes the name when the handler ends
         if handler.name is not None:
             target = handler.name if isinstance(handler.name, gast.Name) else gast.Name(handler.name, gast.Store(), None, None)
             put = assign(self.rw, target, quote_expr(GIVEN, handler))
+            taken = assign(self.rw, target, quote_expr("rt.unbound", handler))
             names = [target.id] if self.rw.kind_of(target.id) == "local" else []
         block = self.rw.closure("except", handler.body, [GIVEN], names)
         definition = block.definition
         first = 1 if isinstance(definition.body[0], gast.Nonlocal) else 0
         definition.body[first:first] = put
+        definition.body.extend(taken)
         return block
 
 

@@ -23,6 +23,7 @@ from imp2tf.opaque import change_array
 from imp2tf.region import select
 from imp2tf.searches import equal_growables, equals_items
 from imp2tf.table_items import has_key
+from imp2tf.texts import operand
 from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Table, Union, is_runtime
 
 __all__ = ["binary_operation", "compare_operation", "contains", "in_place", "is_same", "truth_as_number", "truth_of"]
@@ -45,6 +46,8 @@ def binary_operation(op: str, a: Any, b: Any) -> Any:
         return over(a, lambda one: binary_operation(op, one, b))
     if isinstance(b, Union):
         return over(b, lambda one: binary_operation(op, a, one))
+    if op == "%" and isinstance(a, (str, bytes)):
+        b = operand(b)
     _refuse_stand_ins(a, b)
     name = BINARY[op].__name__.strip("_")
     method, reflected = _user_method(a, f"__{name}__"), _user_method(b, f"__r{name}__")
@@ -59,9 +62,9 @@ def binary_operation(op: str, a: Any, b: Any) -> Any:
 
 
 def _refuse_stand_ins(*operands: Any) -> None:
-    for operand in operands:
-        if isinstance(operand, StandIn):
-            operand.refuse()
+    for one in operands:
+        if isinstance(one, StandIn):
+            one.refuse()
 
 
 def _container_operation(op: str, a: Any, b: Any) -> Any:
