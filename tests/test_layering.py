@@ -31,8 +31,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             "alternatives", "arithmetic", "array_items", "attributes", "calls", "container_cursors", "container_items", "container_methods",
             "constants", "containers", "cursors", "deferred_calls", "dict_views", "elements", "forcing", "foreign", "generators",
-            "growable_items", "iterables", "iteration", "loops", "lowering", "opaque", "operations", "picking", "refusals", "searches",
-            "stacked_lists", "substitution", "table_items", "texts", "try_state", "user_iterators",
+            "growable_items", "iterables", "iteration", "loops", "lowering", "module_attributes", "opaque", "operations", "picking",
+            "refusals", "searches", "stacked_lists", "substitution", "table_items", "texts", "try_state", "user_iterators",
         ),
     ),
     ("features", ("converters", "converters.*")),
