@@ -91,7 +91,7 @@ class Trial:
                 spent += yield
             best, fastest = yield from self._better((OPTIMISED, best[1]), best, fastest * GAIN)
         if self._compiler is not None and fastest > COMPILED_SECONDS:
-            yield from self._compiled(self._compiler, spent)
+            yield from self._compiled(self._compiler, spent - first)
 
     def _better(self, form: Form, best: Form, fastest: float) -> Generator[None, float, tuple[Form, float]]:
         """The better one of a new form and the best one so far, which is the form from now on."""
