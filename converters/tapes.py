@@ -10,17 +10,19 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.alternatives import over
+from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import replace_call
 from imp2tf.connectivity import connections_around, enclosing
 from imp2tf.effects import has_effects_so_far
+from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.junctions import Outcomes, decided, junctions_of, where_loops_turn
 from imp2tf.lowering import adopted, lowered
+from imp2tf.refusals import eager_error
 from imp2tf.region import leave_to_python_if
 from imp2tf.session import current
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import Union
+from imp2tf.values import Deferred, PyNumber, Union
 
 __all__ = ["none_where_unconnected"]
 
@@ -35,8 +37,27 @@ def gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients:
         return over(target, lambda one: gradient(tape, one, sources, output_gradients, unconnected_gradients))
     if target is None:
         return run_operation(tape.gradient, None, [])
+    if isinstance(target, PyNumber):
+        _refuse_number(target)
     values = [lowered(value) for value in (target, sources, output_gradients)]
     return adopted(run_operation(_gradient, tape, *values, unconnected_gradients))
+
+
+def _eager_gradient(target: Any) -> Any:
+    with tf.GradientTape() as tape:
+        source = tf.zeros([])
+        tape.watch(source)
+    return tape.gradient(target, source)
+
+
+def _refuse_number(target: PyNumber) -> None:
+    """A Python number has no gradient: eager's error, with the number of the run in its text."""
+    if target.kind != "float":
+        fall_back(NeedsValue, f"a gradient of a Python {target.kind} is asked for")  # it may be the number of a dtype
+    example = 0.25
+    error = eager_error(_eager_gradient, example)
+    pieces = str(error).split(repr(example))
+    raise_error(type(error)(Deferred(lambda value: repr(value).join(pieces), [target])))
 
 
 def _gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients: Any, unconnected: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.arithmetic import as_tensor, holds_runtime, run_operation
+from imp2tf.constants import constant, holds_run_time_values
 from imp2tf.errors import ForeignCall, NeedsValue, NoSource, fall_back
 from imp2tf.exceptions import innermost, user_frames
 from imp2tf.forcing import computed
@@ -124,8 +125,8 @@ def _call_tensorflow(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         current().outside.unrepeatable = "Python is called"
         current().python_calls.append(("Python is called", innermost(user_frames())))
         return adopted(run_operation(function, *args, **kwargs))
-    if function is tf.constant and isinstance(args[0] if args else kwargs.get("value"), Deferred):
-        return _constant_of_array(*args, **kwargs)
+    if function is tf.constant and holds_run_time_values(args[0] if args else kwargs.get("value")):
+        return constant(*args, **kwargs)
     lowered_args = [callback(lowered(value)) for value in args]
     lowered_kwargs = {name: callback(lowered(value)) for name, value in kwargs.items()}
     if any(isinstance(value, StackedList) for value in (*lowered_args, *lowered_kwargs.values())):
@@ -135,13 +136,6 @@ def _call_tensorflow(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         if not numbers:
             return adopted(run_operation(function, *lowered_args, **lowered_kwargs))
         return adopted(_call_with_numbers(function, lowered_args, lowered_kwargs))
-
-
-def _constant_of_array(value: Deferred, dtype: Any = None, shape: Any = None, name: Any = None) -> Any:
-    """``tf.constant(array)``."""
-    del name
-    made = run_operation(tf.convert_to_tensor, lowered(value), dtype if dtype is None else tf.as_dtype(dtype))
-    return made if shape is None else run_operation(tf.broadcast_to, made, shape)
 
 
 def _call_with_numbers(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.connectivity import BOTH, CALLS, LOOPS, Connections, Junction, Ways, is_differentiable
+from imp2tf.connectivity import BOTH, CALLS, LOOPS, Connections, Junction, Walked, Ways, is_differentiable
 from imp2tf.session import Session
 from imp2tf.tf_compat import FuncGraph, function_graph
 
@@ -125,14 +125,14 @@ def decided(reached: Callable[[Connections], int], junctions: Sequence[Junctions
     keys = [key for one in junctions for key in one.keys]
     flags: list[tf.Tensor] = []
     masks: list[int] = []
-    searched = 0
+    searched, walked = 0, Walked()
 
     def bounds(known: dict[Junction, Ways]) -> tuple[int, int]:
         nonlocal searched
         searched += 1
         if searched > MAX_SEARCH:
             raise _TooMany
-        return reached(Connections(known)), reached(Connections(known, certain=True))
+        return reached(Connections(known, walked=walked)), reached(Connections(known, certain=True, walked=walked))
 
     def number_of(mask: int) -> int:
         if mask not in masks:

@@ -29,18 +29,18 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "what operators share",
         (
-            "alternatives", "arithmetic", "array_items", "attributes", "calls", "container_cursors", "container_items", "container_methods",
-            "containers", "cursors", "deferred_calls", "dict_views", "elements", "forcing", "foreign", "generators", "growable_items",
-            "iterables", "iteration", "loops", "lowering", "opaque", "operations", "picking", "refusals", "searches", "stacked_lists",
-            "substitution", "table_items", "try_state", "user_iterators",
+            "alternatives", "arithmetic", "array_items", "attributes", "calls", "constants", "container_cursors", "container_items",
+            "container_methods", "containers", "cursors", "deferred_calls", "dict_views", "elements", "forcing", "foreign", "generators",
+            "growable_items", "iterables", "iteration", "loops", "lowering", "opaque", "operations", "picking", "refusals", "searches",
+            "stacked_lists", "state_lists", "substitution", "table_items", "try_state", "user_iterators",
         ),
     ),
     ("features", ("converters", "converters.*")),
     (
         "running",
         (
-            "parameters", "input_signature", "guards", "profile", "taped", "runs", "graph", "trace", "verify", "dispatch", "embedding",
-            "report",
+            "accounts", "parameters", "input_signature", "guards", "profile", "taped", "runs", "graph", "trace", "verify", "dispatch",
+            "embedding", "report",
         ),
     ),
     ("front ends", ("__init__", "__main__", "api", "distribution", "keras", "keras.*", "export", "export_*", "check")),
