@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -16,6 +17,7 @@ from benchmarks.protocol import Call, Contender
 
 EAGER, AUTOGRAPH, CONCRETE, CONVERTED = "eager", "tf.function", "concrete function", "imp2tf"
 HANDWRITTEN, COMPILED = "by hand", "by hand + XLA"
+TORCH, TORCH_COMPILED = "PyTorch", "torch.compile"
 
 Step = Callable[..., Any]
 BATCHES = 8
@@ -46,8 +48,8 @@ class Rehearsal:
         return Contender(name, self.call, wrong, note, seconds=tuple(self.seconds), **more)
 
 
-def contenders(model: ModuleType, xla: bool = True) -> list[Contender]:
-    """Eager and all others on fresh programs; they have been rehearsed, so they are warm."""
+def contenders(model: ModuleType, xla: bool = True, twin: Any = None) -> list[Contender]:
+    """Eager and all others on fresh programs; they have been rehearsed, so they are warm. `twin` is the program in PyTorch."""
     program = model.PROGRAM()
     eager = Rehearsal(model, program, lambda: program.step)
     if eager.outcome.error:
@@ -56,6 +58,8 @@ def contenders(model: ModuleType, xla: bool = True) -> list[Contender]:
     found = [eager.contender(EAGER), autograph(model, expected), by_hand(model, False, expected)]
     if xla:
         found.append(by_hand(model, True, expected))
+    if twin is not None:
+        found.extend(in_torch(model, twin, compiled, expected) for compiled in ([False, True] if xla else [False]))
     return [*found, converted(model, expected)]
 
 
@@ -90,6 +94,18 @@ def by_hand(model: ModuleType, jit_compile: bool, expected: Outcome | None = Non
     wrong = _difference_in_results(model, expected or eager_outcome(model), rehearsal.outcome)
     note = "draws other random numbers: shapes compared, not values" if _draws(model) and not wrong else ""
     return rehearsal.contender(COMPILED if jit_compile else HANDWRITTEN, wrong, note)
+
+
+def in_torch(model: ModuleType, twin: Any, compiled: bool, expected: Outcome | None = None) -> Contender:
+    """The twin of a program in PyTorch, as it is or as far as torch.compile compiles it; its batches are made before they are timed."""
+    program = twin(model.PROGRAM())
+    if compiled:
+        program.compile()
+    rehearsal = Rehearsal(model, program, lambda: lambda *batch: program.step(*program.batch(*batch)).numpy())
+    wrong = _difference_in_results(model, expected or eager_outcome(model), rehearsal.outcome)
+    batches = itertools.cycle([program.batch(*batch) for batch in model.batches(BATCHES)])
+    contender = rehearsal.contender(TORCH_COMPILED if compiled else TORCH, wrong)
+    return replace(contender, call=lambda: program.step(*next(batches)))
 
 
 def eager_outcome(model: ModuleType) -> Outcome:

@@ -28,6 +28,7 @@ RESULTS_FOLDER = ROOT / "build" / "corpora"
 # What a score counts, by name; and the floors of one corpus. "wrong" is a ceiling: fewer is better.
 Figures = dict[str, int]
 CEILINGS = {"wrong"}
+MOST_IN_PYTHON = 0.4  # of the operations that a step of Keras executes one by one with run_eagerly=True
 
 
 class CorpusFailed(Exception):
@@ -76,6 +77,24 @@ def read_conformance(document: Any) -> list[Verdict]:
     ]
 
 
+def read_keras(document: Any) -> list[Verdict]:
+    """Verdicts of keras/run_keras.py; a step is in the graph if few of eager's operations are left to Python."""
+    verdicts = []
+    for case in document["results"]:
+        found = case["results"].get("imp2tf", {"cls": "lost"})
+        ratio = found.get("ratio")
+        verdicts.append(
+            Verdict(
+                name=case["name"],
+                theme=case["theme"],
+                right=found["cls"] == "pass" and case["deterministic"],
+                wrong=found["cls"] == "wrong",
+                in_graph=ratio <= MOST_IN_PYTHON if ratio is not None else None,
+            )
+        )
+    return verdicts
+
+
 CORPORA = (
     Corpus(
         "conformance",
@@ -90,6 +109,7 @@ CORPORA = (
         ("--backend", "imp2tf", "--repeat", "4"),
         read_conformance,
     ),
+    Corpus("keras", "keras/run_keras.py", ("--backends", "imp2tf", "--timeout", "120"), read_keras, minutes=15),
 )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.contenders import AUTOGRAPH, COMPILED, CONVERTED, EAGER, HANDWRITTEN
+from benchmarks.contenders import AUTOGRAPH, COMPILED, CONVERTED, EAGER, HANDWRITTEN, TORCH, TORCH_COMPILED
 from benchmarks.protocol import Result
 
-SHOWN = (AUTOGRAPH, HANDWRITTEN, COMPILED, CONVERTED)
+SHOWN = (AUTOGRAPH, HANDWRITTEN, COMPILED, TORCH, TORCH_COMPILED, CONVERTED)
 
 
 def speedups(results: list[Result]) -> dict[str, dict[str, float]]:
@@ -31,11 +31,12 @@ def draw(path: Path, results: list[Result]) -> str:
         return "no picture: matplotlib is not installed"
     figure = Figure(figsize=(10.0, 1.5 + 0.5 * len(found)), layout="constrained")
     axes = figure.add_subplot()
-    height = 0.8 / len(SHOWN)
-    for index, name in enumerate(SHOWN):
+    shown = [name for name in SHOWN if any(name in own for own in found.values())]
+    height = 0.8 / len(shown)
+    for index, name in enumerate(shown):
         rows = [row - index * height for row, case in enumerate(reversed(found)) if name in found[case]]
         axes.barh(rows, [own[name] for own in reversed(found.values()) if name in own], height, label=name)
-    axes.set_yticks([row - 1.5 * height for row in range(len(found))], list(reversed(found)))
+    axes.set_yticks([row - (len(shown) - 1) / 2 * height for row in range(len(found))], list(reversed(found)))
     axes.axvline(1.0, color="black", linewidth=0.8)
     axes.set_xscale("log")
     axes.set_xlabel("times as fast as eager, steady step (missing: other results than eager)")

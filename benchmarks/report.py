@@ -17,10 +17,10 @@ import tensorflow as tf
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.contenders import AUTOGRAPH, COMPILED, CONCRETE, CONVERTED, EAGER, HANDWRITTEN
+from benchmarks.contenders import AUTOGRAPH, COMPILED, CONCRETE, CONVERTED, EAGER, HANDWRITTEN, TORCH, TORCH_COMPILED
 from benchmarks.protocol import Result, Settings
 
-RIVALS = (EAGER, AUTOGRAPH, CONCRETE, HANDWRITTEN, COMPILED)
+RIVALS = (EAGER, AUTOGRAPH, CONCRETE, HANDWRITTEN, COMPILED, TORCH, TORCH_COMPILED)
 FAILED = re.compile(r"\w+(Error|Exception|Fallback): ")
 COUNTS = "second line: traces / calls as plain Python / speculations that failed"
 Cases = dict[tuple[str, str], dict[str, Result]]
@@ -36,6 +36,7 @@ def machine() -> dict[str, Any]:
         "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
         "python": platform.python_version(),
         "tensorflow": tf.__version__,
+        "torch": _version("torch"),
         "imp2tf": _version("imp2tf"),
     }
 

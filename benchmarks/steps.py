@@ -6,7 +6,7 @@ import io
 from contextlib import redirect_stdout
 from dataclasses import replace
 
-from benchmarks import memory, models
+from benchmarks import memory, models, twins
 from benchmarks.contenders import EAGER, contenders
 from benchmarks.protocol import Result, Settings, measure
 
@@ -19,7 +19,8 @@ def run(case: str, settings: Settings) -> list[Result]:
     if lacking:
         return [Result("step", case, EAGER, None, note=f"skipped: {lacking} is not installed")]
     with models.fresh_copy(case) as model, redirect_stdout(io.StringIO()):
-        results = measure("step", case, contenders(model, settings.xla), settings)
+        twin = twins.twin_of(case) if twins.installed() else None
+        results = measure("step", case, contenders(model, settings.xla, twin), settings)
     return [_with_memory(result) for result in results] if settings.memory else results
 
 

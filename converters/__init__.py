@@ -13,6 +13,7 @@ from imp2tf.converters import (
     calls_,
     compare,
     comprehensions,
+    custom_gradients,
     for_,
     formatting,
     functions,
@@ -81,6 +82,7 @@ register_converters(CONVERTERS)
 
 __all__ = [
     "CONVERTERS",
+    "custom_gradients",
     "generators",
     "heaps",
     "introspection",

@@ -19,7 +19,7 @@ from imp2tf.forcing import kept_class
 from imp2tf.foreign import register_host_method
 from imp2tf.heap import is_container, is_user_function
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, StandIn, Union
+from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, StandIn, Union, call_method
 
 
 @replace_call(len)
@@ -136,3 +136,9 @@ def executing_eagerly_() -> bool:
 def callable_(value: Any) -> Any:
     """``callable(value)``."""
     return over(value, callable_) if isinstance(value, Union) else callable(value)
+
+
+@register_host_method(lambda owner: isinstance(owner, tf.RaggedTensor), ("numpy", "to_list"))
+def values_of_ragged(owner: tf.RaggedTensor, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``ragged.to_list()``, ``ragged.numpy()``: known after the run."""
+    return Deferred(call_method, (owner, name, *args), kwargs)

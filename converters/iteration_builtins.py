@@ -65,8 +65,25 @@ def _index_number(bound: Any) -> Any:
 def zip_(*iterables: Any, strict: bool = False) -> Any:
     """``zip(...)``."""
     if strict:
-        fall_back(ForeignCall, "zip(strict=True)")
+        _require_one_length(iterables)
     return new(ZipCursor([cursor(one) for one in iterables]))
+
+
+def _require_one_length(iterables: tuple[Any, ...]) -> None:
+    """Leave ``zip(strict=True)`` of differing lengths to Python, which raises once the shortest has ended."""
+    if not all(isinstance(one, (tuple, range, DictView, tf.Tensor)) or is_container(one) for one in iterables):
+        fall_back(ForeignCall, "zip(strict=True)")
+    lengths = [call(len, one) for one in iterables]
+    known = [one for one in lengths if isinstance(one, int)]
+    if len(set(known)) > 1:
+        fall_back(ForeignCall, "zip(strict=True) of different lengths")
+    for one in lengths:
+        if isinstance(one, PyNumber) and one is not lengths[0]:
+            leave_to_python_if(tf.not_equal(one.tensor, as_number(lengths[0], "int")), "zip(strict=True) of different lengths")
+        elif not isinstance(one, (int, PyNumber)):
+            fall_back(NeedsValue, "zip(strict=True) of unknown lengths")
+    if isinstance(lengths[0], PyNumber) and known:
+        leave_to_python_if(tf.not_equal(lengths[0].tensor, as_number(known[0], "int")), "zip(strict=True) of different lengths")
 
 
 @replace_call(enumerate)

@@ -59,6 +59,12 @@ def returned(code: Any, result: Any) -> Any:
     return select(tf.equal(code.tensor, NONE), lambda: None, lambda: result)
 
 
+@operator
+def left(code: Any, result: Any) -> Any:
+    """The same of a function whose every way ends in a ``return`` or an exception."""
+    return _without_exception(code, result) if isinstance(code, PyNumber) else returned(code, result)
+
+
 def _without_exception(code: PyNumber, result: Any) -> Any:
     """`result` without the exceptions that may be on their way: where the run finds one, it is raised."""
     records, rest_of_result = split_records(result)

@@ -12,17 +12,16 @@ import tensorflow as tf
 
 from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import run_operation
-from imp2tf.calls import replace_call
+from imp2tf.calls import call, replace_call
 from imp2tf.connectivity import connections_around, enclosing
 from imp2tf.effects import has_effects_so_far
-from imp2tf.errors import NeedsValue, fall_back
+from imp2tf.errors import UnsupportedSyntax, fall_back
 from imp2tf.junctions import Outcomes, decided, junctions_of, where_loops_turn
 from imp2tf.lowering import adopted, lowered
-from imp2tf.refusals import eager_error
 from imp2tf.region import leave_to_python_if
 from imp2tf.session import current
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import Deferred, PyNumber, Union
+from imp2tf.values import Union, number_kind
 
 __all__ = ["none_where_unconnected"]
 
@@ -34,30 +33,51 @@ def gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients:
              unconnected_gradients: Any = NONE) -> Any:
     """``tape.gradient(target, sources, ...)``."""
     if isinstance(target, Union):
-        return over(target, lambda one: gradient(tape, one, sources, output_gradients, unconnected_gradients))
+        return over(target, lambda one: _not_of_number(one, sources) if number_kind(one) else gradient(
+            tape, one, sources, output_gradients, unconnected_gradients))
     if target is None:
         return run_operation(tape.gradient, None, [])
-    if isinstance(target, PyNumber):
-        _refuse_number(target)
     values = [lowered(value) for value in (target, sources, output_gradients)]
     return adopted(run_operation(_gradient, tape, *values, unconnected_gradients))
 
 
-def _eager_gradient(target: Any) -> Any:
-    with tf.GradientTape() as tape:
-        source = tf.zeros([])
-        tape.watch(source)
-    return tape.gradient(target, source)
+@replace_call(tf.GradientTape.reset)
+def reset(tape: tf.GradientTape) -> None:
+    """``tape.reset()``."""
+    _refuse_outer(tape, "is reset")
+    tape.reset()
 
 
-def _refuse_number(target: PyNumber) -> None:
-    """A Python number has no gradient: eager's error, with the number of the run in its text."""
-    if target.kind != "float":
-        fall_back(NeedsValue, f"a gradient of a Python {target.kind} is asked for")  # it may be the number of a dtype
-    example = 0.25
-    error = eager_error(_eager_gradient, example)
-    pieces = str(error).split(repr(example))
-    raise_error(type(error)(Deferred(lambda value: repr(value).join(pieces), [target])))
+@replace_call(tf.GradientTape.watch)
+def watch(tape: tf.GradientTape, tensor: Any) -> None:
+    """``tape.watch(tensor)``."""
+    graph = tf.compat.v1.get_default_graph()
+    if any(isinstance(one, tf.Variable) or one.graph is not graph for one in tf.nest.flatten(tensor, expand_composites=True)
+           if isinstance(one, tf.Variable) or is_symbolic_tensor(one)):
+        _refuse_outer(tape, "watches what is older")
+    run_operation(tape.watch, lowered(tensor))
+
+
+@replace_call(tf.GradientTape.stop_recording)
+def stop_recording(tape: tf.GradientTape) -> Any:
+    """``tape.stop_recording()``."""
+    _refuse_outer(tape, "stops recording")
+    return adopted(tape.stop_recording())
+
+
+def _refuse_outer(tape: tf.GradientTape, what: str) -> None:
+    """What is done to a tape in a branch or loop, a tape that is older would see on other ways of the run too."""
+    session = current()
+    if session.is_born(tape) and session.birth_depth(tape) < session.depth:
+        fall_back(UnsupportedSyntax, f"a tape {what} under a condition on a tensor")
+
+
+def _not_of_number(target: Any, sources: Any) -> Any:
+    """A sum that a loop without a turn leaves a Python number has no gradient: Python says so."""
+    if number_kind(target) == "float" and has_effects_so_far(current()):
+        raise_error(call(TypeError, call("Cannot convert the argument `type_value`: {!r} to a TensorFlow DType.".format, target)))
+    leave_to_python_if(tf.constant(True), f"the gradient of a Python {number_kind(target)} is asked for")
+    return adopted(tf.nest.map_structure(tf.zeros_like, lowered(sources)))
 
 
 def _gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients: Any, unconnected: Any) -> Any:

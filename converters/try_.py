@@ -15,7 +15,7 @@ from typing import Any
 import gast
 import tensorflow as tf
 
-from imp2tf.alternatives import raise_error
+from imp2tf.alternatives import over, raise_error
 from imp2tf.errors import RaisesUnderTry, fall_back
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.exits import NONE, RAISE, exit_code, none_under_way
@@ -28,7 +28,7 @@ from imp2tf.session import current
 from imp2tf.states import State
 from imp2tf.targets import assign
 from imp2tf.try_state import leave_raising, set_exit
-from imp2tf.values import DEAD, PyNumber, Union
+from imp2tf.values import DEAD, UNBOUND, PyNumber, Union
 
 Handler = tuple[Callable[[], Any], Callable[[Any], None]]
 
@@ -76,14 +76,17 @@ class Tries(Converter, lowers=(gast.Try,)):
     def _handler(self, handler: gast.ExceptHandler) -> Block:
         names = []
         put: list[gast.stmt] = []
+        taken: list[gast.stmt] = []  # Python deletes the name when the handler ends
         if handler.name is not None:
             target = handler.name if isinstance(handler.name, gast.Name) else gast.Name(handler.name, gast.Store(), None, None)
             put = assign(self.rw, target, quote_expr(GIVEN, handler))
+            taken = assign(self.rw, target, quote_expr("rt.unbound", handler))
             names = [target.id] if self.rw.kind_of(target.id) == "local" else []
         block = self.rw.closure("except", handler.body, [GIVEN], names)
         definition = block.definition
         first = 1 if isinstance(definition.body[0], gast.Nonlocal) else 0
         definition.body[first:first] = put
+        definition.body.extend(taken)
         return block
 
 
@@ -181,6 +184,8 @@ def _run_handler(handler: Callable[[Any], None], record: Any, state: State) -> N
 def caught() -> Any:
     """The exception that the innermost running handler handles: what a bare ``raise`` raises."""
     stack = current().caught
+    if stack and isinstance(stack[-1], _Perhaps):
+        fall_back(RaisesUnderTry, "a bare raise in a finally block raises again what only the run knows")
     if not stack:
         raise ProgramRaise(RuntimeError("No active exception to reraise"))
     return stack[-1].error
@@ -192,7 +197,7 @@ def finally_(body: Callable[[], None], final: Callable[[], None], state: State) 
     run_body(body, state)
     code, result = state.get()[:2]
     set_exit(state, NONE, DEAD)
-    final()
+    _while_handling(code, result, final)
     new_code, new_result = state.get()[:2]
     clean = none_under_way(new_code)
     if isinstance(clean, bool):
@@ -200,3 +205,37 @@ def finally_(body: Callable[[], None], final: Callable[[], None], state: State) 
     else:
         set_exit(state, *select(clean, lambda: (code, result), lambda: (new_code, new_result)))
     leave_raising(state)
+
+
+class _Perhaps:
+    """What a finally block handles where only the run knows whether an exception is on its way through it."""
+
+    error = UNBOUND    # no exception of the program is it
+
+    def __init__(self, code: PyNumber, result: Any, around: Any) -> None:
+        self._code, self._result, self._around = code, result, around
+
+    def handled(self) -> Any:
+        """One of the exceptions on their way, or what is handled around the statement."""
+        records, _ = split_records(self._result)
+        if records is None:
+            return self._around
+        return select(tf.equal(self._code.tensor, RAISE), lambda: _errors(records), lambda: self._around)
+
+
+def _errors(records: Any) -> Any:
+    return over(records, lambda one: one.error) if isinstance(records, Union) else records.error
+
+
+def _while_handling(code: Any, result: Any, final: Callable[[], None]) -> None:
+    """Run a finally block: the exception that passes through it is the context of what it raises."""
+    session = current()
+    if not isinstance(code, PyNumber) and (code != RAISE or isinstance(result, Union)):
+        final()
+        return
+    around = session.caught[-1].handled() if session.caught else None
+    session.caught.append(_Perhaps(code, result, around) if isinstance(code, PyNumber) else result)
+    try:
+        final()
+    finally:
+        session.caught.pop()

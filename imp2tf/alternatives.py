@@ -96,7 +96,7 @@ def truth(value: Any) -> Any:
 
 def number_of(function: Callable[..., Any], *values: Any) -> PyNumber:
     """A Python number of values that are known after the run, which Python computes when the run gets here."""
-    found = forced(Deferred(function, values))
+    found = forced(Deferred(function, values), number=function.__name__ if function in (int, float, bool) else None)
     return found if isinstance(found, PyNumber) else fall_back(NeedsValue, f"{function.__name__}() of {values[0]!r} is needed")
 
 

@@ -181,6 +181,7 @@ class ConvertedFunction(Generic[P, R]):
         counts = self._dispatcher.counts
         names = ("calls", "graph_calls", "eager_calls", "host_calls", "traces", "guard_misses", "speculation_failures")
         found: dict[str, Any] = {name: counts[name] for name in names}
+        found["tiers"] = [graph.tier for graph in self._dispatcher.graphs]
         found["fallbacks"] = [record.to_dict() for record in self._dispatcher.fallbacks.values()]
         return found
 

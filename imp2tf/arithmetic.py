@@ -5,6 +5,8 @@ Run-time numbers follow Python's rules among themselves and are weakly typed bes
 from __future__ import annotations
 
 import operator
+import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -13,17 +15,19 @@ import tensorflow as tf
 
 from imp2tf.alternatives import over, raise_error
 from imp2tf.errors import NeedsValue, TraceFailed, fall_back, first_line
-from imp2tf.exceptions import ProgramRaise
+from imp2tf.exceptions import ProgramRaise, Retry
 from imp2tf.forcing import RunArray, computed, tensor_of
 from imp2tf.region import stop_if
 from imp2tf.session import active, suspended
 from imp2tf.tf_compat import in_replica, is_symbolic_tensor
-from imp2tf.values import NUMBER_DTYPES, Deferred, PyNumber, Union, is_runtime, number_kind
+from imp2tf.values import NUMBER_DTYPES, Deferred, PyNumber, Union, call_method, is_runtime, is_variable, number_kind
 
 __all__ = [
     "BINARY",
     "COMPARE",
-    "OVERFLOW", "UNUSUAL_POWER",
+    "OVERFLOW",
+    "SWAPPED",
+    "UNUSUAL_POWER",
     "as_number",
     "as_tensor",
     "binary",
@@ -64,13 +68,19 @@ def run_operation(function: Function, *args: Any, **kwargs: Any) -> Any:
     except Exception as error:
         if isinstance(error, NOT_IN_GRAPH) or (isinstance(error, RuntimeError) and in_replica()):  # replicas cannot meet in a branch
             fall_back(TraceFailed, f"{type(error).__name__} while tracing: {first_line(error)}", error)
-        if any(holds_runtime(value) for value in (*args, *kwargs.values())):
+        if any(holds_runtime(value) for value in (getattr(function, "__self__", None), *args, *kwargs.values())):
             if not isinstance(error, (ValueError, TypeError, tf.errors.OpError)):
                 fall_back(TraceFailed, f"{type(error).__name__} while tracing: {first_line(error)}", error)
-            raise ProgramRaise(error, retry=(function, args, kwargs)) from error
+            raise ProgramRaise(error, retry=_unbound(function, args, kwargs)) from error
         raise ProgramRaise(error) from error
     finally:
         session.courses.pop()
+
+
+def _unbound(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Retry:
+    """A call that the run can make: a method of a tensor is looked up again, in what the tensor is then."""
+    owner = getattr(function, "__self__", None)
+    return (call_method, (owner, function.__name__, *args), kwargs) if holds_runtime(owner) else (function, args, kwargs)
 
 
 def holds_runtime(value: Any, level: int = 0) -> bool:
@@ -243,6 +253,8 @@ def _with_number(op: str, function: Function, a: Any, b: Any) -> Any:
         return Deferred(operator.mod, (a, b))
     if isinstance(a, Deferred) or isinstance(b, Deferred):
         return computed(function, (a, b))
+    if is_of_keras(a) or is_of_keras(b):
+        return _with_keras_variable(f"__{METHODS[op]}__", f"__r{METHODS[op]}__", a, b)
     for this, other in ((a, b), (b, a)):
         if isinstance(this, PyNumber) and isinstance(other, (tf.Tensor, tf.Variable, tf.RaggedTensor)):
             dtype = other.dtype
@@ -281,6 +293,13 @@ def unary(op: str, a: Any) -> Any:
     return run_operation(UNARY[op], a)
 
 
+# What is never equal to a number, and in no order with one.
+NEVER_EQUAL = (str, bytes, list, tuple, dict, set, frozenset, type(None), range, slice, type, types.FunctionType, types.MethodType)
+SWAPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
+METHODS = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul",
+           "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift"}
+
+
 def compare(op: str, a: Any, b: Any) -> Any:
     """``a op b`` for one of ``< <= > >= == !=``."""
     if isinstance(a, Union):
@@ -303,10 +322,38 @@ def _compare_number(op: str, a: Any, b: Any) -> Any:
         return PyNumber("bool", function(x, y))
     if any(isinstance(value, (tf.Tensor, tf.Variable, np.ndarray, np.generic, Deferred)) for value in (a, b)):
         return _with_number(op, COMPARE[op], a, b)
+    if is_of_keras(a) or is_of_keras(b):
+        return _with_keras_variable(f"__{COMPARE[op].__name__}__", f"__{COMPARE[SWAPPED[op]].__name__}__", a, b)
+    if _may_compare(a) or _may_compare(b):
+        fall_back(NeedsValue, f"{op} of a run-time number and an object that may compare with it")
     if op in ("==", "!="):
         return op == "!="
     names = [number_kind(value) or type(value).__name__ for value in (a, b)]
     return raise_error(TypeError(f"'{op}' not supported between instances of '{names[0]}' and '{names[1]}'"))
+
+
+def _may_compare(value: Any) -> bool:
+    """Whether a value that is no number may have its own way to compare with one."""
+    inherited: Any = type(value).__eq__
+    return not (number_kind(value) or inherited is object.__eq__ or isinstance(value, NEVER_EQUAL))
+
+
+def is_of_keras(value: Any) -> bool:
+    """Whether a value is a variable of Keras, which is none of TensorFlow's."""
+    return is_variable(value) and not isinstance(value, tf.Variable)
+
+
+def _with_keras_variable(method: str, reflected: str, a: Any, b: Any) -> Any:
+    """A variable of Keras and a number, in the dtype that Keras finds for Python numbers of its kind."""
+    number, variable, name = (a, b, reflected) if isinstance(a, PyNumber) else (b, a, method)
+    kind = {"int": int, "float": float, "bool": bool}[number.kind]
+    keras = sys.modules["keras"]
+    dtype = keras.backend.result_type(variable.dtype, kind)
+    if kind is float and "mod" in name:  # which makes a tensor of the number first
+        dtype = keras.backend.result_type(variable.dtype, keras.config.floatx())
+    if not hasattr(type(variable), name):
+        fall_back(NeedsValue, f"{name} of a {type(variable).__name__} needs a run-time number's value")
+    return run_operation(getattr(variable, name), tf.cast(number.tensor, dtype))
 
 
 def _install(method: str, op: str, swapped: bool, function: Callable[[str, Any, Any], Any]) -> None:

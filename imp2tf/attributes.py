@@ -18,6 +18,7 @@ from imp2tf.containers import static
 from imp2tf.deferred_calls import method_of_deferred
 from imp2tf.errors import ForeignCall, LostValue, NeedsValue, fall_back
 from imp2tf.heap import is_container, is_user_function, view
+from imp2tf.links import LINKS, linked
 from imp2tf.places import Attribute
 from imp2tf.session import active, current
 from imp2tf.tf_compat import EagerTensor, is_symbolic_tensor
@@ -162,7 +163,7 @@ def _of_object(owner: Any, name: str, default: Any) -> Any:
             getter = getattr(type(found[1]), "__get__", None)
             if is_user_function(getter):
                 return call(getter, found[1], owner, cls)
-            return _plain(owner, name, default)
+            return linked(owner, name) if isinstance(owner, BaseException) and name in LINKS else _plain(owner, name, default)
     value = view(Attribute(owner, name))
     if isinstance(value, Union) and any(one is UNBOUND for one in value.alternatives):
         return over(value, lambda one: _not_in_instance(owner, name, default, found) if one is UNBOUND else one)

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from imp2tf.arrays import TracedArray
 from imp2tf.errors import SeveralKinds, fall_back
+from imp2tf.links import set_links
 from imp2tf.session import current
 from imp2tf.snapshots import Alias, Snapshot, fields_of, freeze
 from imp2tf.specs import SCALAR, Component, Constant, Dense, Number, Spec, Tensors, same_constant
@@ -175,8 +176,8 @@ class Record(_Parts):
             initialise = next(cls for cls in self.cls.__mro__ if cls.__module__ == "builtins").__init__  # type: ignore[misc]
             initialise(made, *values[: self.args])  # sets StopIteration.value and the like
         fields = dict(zip(self.names, values[self.args:], strict=True))
-        if "__cause__" in fields:
-            made.__cause__ = fields.pop("__cause__")
+        if isinstance(made, BaseException):
+            set_links(made, fields)
         made.__dict__.update(fields)
         return born(made)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -18,7 +19,7 @@ import tensorflow as tf
 
 from imp2tf.tf_compat import FuncGraph, function_graph, has_gradient
 
-__all__ = ["BOTH", "CALLS", "LOOPS", "Connections", "Junction", "Walked", "Ways", "connections_around", "enclosing", "is_differentiable"]
+__all__ = ["BOTH", "CALLS", "LOOPS", "Connections", "Junction", "Ways", "Wiring", "connections_around", "enclosing", "is_differentiable"]
 
 # An operation at which a run may go one way or the other: its graph, by id, and its name.
 Junction = tuple[int, str]
@@ -46,60 +47,65 @@ def is_differentiable(tensor: tf.Tensor) -> bool:
     return dtype.is_floating or dtype.is_complex or dtype in (tf.variant, tf.resource)
 
 
-class Walked:
-    """What is known of graphs whatever the ways of a run: their operations that may connect, and what is inside them."""
+@dataclass(frozen=True)
+class Step:
+    """An operation that may carry connections: the ids of its inputs, and the places and ids of outputs with gradients."""
+
+    op: tf.Operation
+    inputs: tuple[int, ...]
+    outputs: tuple[tuple[int, int], ...]
+    calls: tuple[FuncGraph | None, ...] | None
+
+
+class Wiring:
+    """The steps of graphs, read once for following them many times; good while no graph is added to."""
 
     def __init__(self) -> None:
-        self._steps: dict[int, list[_Step]] = {}
-        self._inside: dict[int, set[int]] = {}
+        self._steps: dict[int, list[Step]] = {}
         self._flows: dict[str, bool] = {}
+        self._inside: dict[int, set[int]] = {}
         self.tables: dict[tuple[int, bool, frozenset[tuple[Junction, Ways]]], Table] = {}
 
-    def steps(self, graph: FuncGraph) -> list[_Step]:
-        """The operations through which a gradient may flow, in order."""
+    def steps(self, graph: FuncGraph) -> list[Step]:
+        """The steps of a graph in its order."""
         if id(graph) not in self._steps:
-            made = [_Step(graph, op) for op in graph.get_operations() if op.type in CALLS or self._lets_flow(op.type)]
-            self._steps[id(graph)] = [step for step in made if any(step.outputs)]
+            self._steps[id(graph)] = [step for op in graph.get_operations() if (step := self._step(graph, op)) is not None]
         return self._steps[id(graph)]
-
-    def _lets_flow(self, kind: str) -> bool:
-        if kind not in self._flows:
-            self._flows[kind] = kind not in FLAT and has_gradient(kind)
-        return self._flows[kind]
 
     def inside(self, graph: FuncGraph) -> set[int]:
         """A graph and those that it may run, by id."""
         if id(graph) not in self._inside:
             found = self._inside[id(graph)] = {id(graph)}
             for step in self.steps(graph):
-                found.update(*(self.inside(one) for one in step.called if one is not None))
+                found.update(*(self.inside(one) for one in step.calls or () if one is not None))
         return self._inside[id(graph)]
 
+    def _step(self, graph: FuncGraph, op: tf.Operation) -> Step | None:
+        if not op.inputs:
+            return None
+        outputs = tuple((place, id(tensor)) for place, tensor in enumerate(op.outputs) if is_differentiable(tensor))
+        if not outputs or (op.type not in CALLS and not self._lets_flow(op.type)):
+            return None
+        calls = tuple(function_graph(graph, name) for attribute in CALLS[op.type] for name in _names(op, attribute)) \
+            if op.type in CALLS else None
+        return Step(op, tuple(map(id, op.inputs)), outputs, calls)
 
-class _Step:
-    """An operation: its inputs and outputs by id, an output without a gradient as 0, and the graphs it may run."""
-
-    __slots__ = ("called", "inputs", "junction", "kind", "outputs")
-
-    def __init__(self, graph: FuncGraph, op: tf.Operation) -> None:
-        self.inputs = [id(tensor) for tensor in op.inputs]
-        self.outputs = [id(tensor) if is_differentiable(tensor) else 0 for tensor in op.outputs]
-        self.kind = op.type if op.type in CALLS else ""
-        self.junction = id(graph), op.name
-        self.called = [function_graph(graph, name) for attribute in CALLS.get(op.type, ()) for name in _names(op, attribute)]
+    def _lets_flow(self, kind: str) -> bool:
+        if kind not in self._flows:
+            self._flows[kind] = kind not in FLAT and has_gradient(kind)
+        return self._flows[kind]
 
 
 class Connections:
     """Follows sources through graphs.
 
     `taken` tells the ways taken at some junctions; `certain` counts at the others only what holds on every way.
-    `walked` is shared by those that follow the same graphs.
     """
 
-    def __init__(self, taken: Mapping[Junction, Ways] | None = None, certain: bool = False, walked: Walked | None = None) -> None:
+    def __init__(self, taken: Mapping[Junction, Ways] | None = None, certain: bool = False, wiring: Wiring | None = None) -> None:
         self._taken = taken or {}
         self._certain = certain
-        self._walked = walked or Walked()
+        self._wiring = wiring or Wiring()
 
     def reached(self, graph: FuncGraph, sources: Sequence[tf.Tensor], targets: Sequence[tf.Tensor]) -> Table:
         """For each target, the mask of the sources in the same graph that it depends on."""
@@ -109,52 +115,58 @@ class Connections:
 
     def spread(self, graph: FuncGraph, masks: Masks) -> None:
         """Carry the masks of some tensors (by id) to all tensors of `graph` that depend on them."""
-        for step in self._walked.steps(graph):
+        for step in self._wiring.steps(graph):
             given = [masks.get(one, 0) for one in step.inputs]
-            if any(given):
-                through = self._through(step, given) if step.kind else [_union(given)] * len(step.outputs)
-                for tensor, mask in zip(step.outputs, through):
-                    if mask and tensor:
-                        masks[tensor] = masks.get(tensor, 0) | mask
+            if not any(given):
+                continue
+            if step.calls is None:
+                union = _union(given)
+                for _, one in step.outputs:
+                    masks[one] = masks.get(one, 0) | union
+                continue
+            through = self._through(graph, step, step.calls, given)
+            for place, one in step.outputs:
+                if through[place]:
+                    masks[one] = masks.get(one, 0) | through[place]
 
-    def _through(self, step: _Step, given: list[int]) -> list[int]:
-        """The masks of the outputs of a call, from those of its inputs."""
-        count = len(step.outputs)
-        tables, known = self._ways(step)
+    def _through(self, graph: FuncGraph, step: Step, calls: Sequence[FuncGraph | None], given: list[int]) -> list[int]:
+        """The masks of the outputs of an operation that calls functions, from those of its inputs."""
+        count = len(step.op.outputs)
+        tables, known = self._ways(graph, step.op, calls)
         if tables is None:
             return [_union(given)] * count
         if not tables:  # no run comes by
             return [0] * count
-        if step.kind in BRANCHES:
+        if step.op.type in BRANCHES:
             del given[0]  # the predicate
         through = [[_selected(given, sources) for sources in table[:count]] for table in tables]
         combined: Callable[[int, int], int] = operator.and_ if self._certain and not known else operator.or_
         return [reduce(combined, masks) for masks in zip(*through)]
 
-    def _ways(self, step: _Step) -> tuple[list[Table] | None, bool]:
+    def _ways(self, graph: FuncGraph, op: tf.Operation, calls: Sequence[FuncGraph | None]) -> tuple[list[Table] | None, bool]:
         """What the operation may connect, one table for each way, and whether these are the ways taken.
 
         None if its functions cannot be looked into.
         """
-        called = [one for one in step.called if one is not None]
-        taken = self._taken.get(step.junction)
-        if len(called) < len(step.called):
+        called = [one for one in calls if one is not None]
+        taken = self._taken.get((id(graph), op.name))
+        if len(called) < len(calls):
             return None, False
-        tables = _turned(self._table(called[0])) if step.kind in LOOPS else [self._table(one) for one in called]
-        if taken is None or step.kind not in LOOPS | BRANCHES:
+        tables = _turned(self._table(called[0])) if op.type in LOOPS else [self._table(one) for one in called]
+        if taken is None or op.type not in LOOPS | BRANCHES:
             return tables, False
-        if step.kind in LOOPS:
+        if op.type in LOOPS:
             tables.reverse()
         return [table for table, one in zip(tables, taken) if one], True
 
     def _table(self, graph: FuncGraph) -> Table:
-        inside = self._walked.inside(graph)
+        inside = self._wiring.inside(graph)
         key = id(graph), self._certain, frozenset(item for item in self._taken.items() if item[0][0] in inside)
-        found = self._walked.tables.get(key)
+        found = self._wiring.tables.get(key)
         if found is None:
             masks = {id(tensor): 1 << bit for bit, tensor in enumerate(graph.inputs) if is_differentiable(tensor)}
             self.spread(graph, masks)
-            found = self._walked.tables[key] = [masks.get(id(tensor), 0) for tensor in graph.outputs]
+            found = self._wiring.tables[key] = [masks.get(id(tensor), 0) for tensor in graph.outputs]
         return found
 
 
@@ -169,7 +181,7 @@ def _union(masks: Iterable[int]) -> int:
 
 def _selected(masks: Sequence[int], bits: int) -> int:
     """The union of the masks whose positions are set in `bits`."""
-    found = 0
+    found, bits = 0, bits & (1 << len(masks)) - 1    # a graph may have got inputs that no call gives
     while bits:
         lowest = bits & -bits
         found |= masks[lowest.bit_length() - 1]

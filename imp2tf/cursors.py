@@ -6,7 +6,7 @@ in its `boxes`, which a loop carries like the program's variables; zip, enumerat
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import tensorflow as tf
 
@@ -33,6 +33,11 @@ class Cursor(StandIn):
     """A position in an iteration."""
 
     boxes: Sequence[Box] = ()
+
+    @property
+    def most(self) -> int | None:
+        """A number that there are no more items than, if one is known while tracing."""
+        return None
 
     def has_next(self) -> Truth:
         """Whether there is another item: a Python bool or a scalar bool tensor."""
@@ -148,6 +153,10 @@ class TensorCursor(IndexedCursor):
         known = self.shape.as_list() if self.shape.is_fully_defined() else tf.shape(tensor)[1:]
         self.items = tf.raw_ops.TensorListFromTensor(tensor=tensor, element_shape=tf.cast(known, tf.int32))
 
+    @property
+    def most(self) -> int | None:
+        return cast("int | None", self.tensor.shape[0])
+
     def length(self) -> Any:
         static = self.tensor.shape[0]
         return tf.shape(self.tensor)[0] if static is None else tf.constant(static)
@@ -217,6 +226,10 @@ class ZipCursor(Cursor):
         self.cursors = cursors
         self.boxes = [box for cursor in cursors for box in cursor.boxes]
 
+    @property
+    def most(self) -> int | None:
+        return min((cursor.most for cursor in self.cursors if cursor.most is not None), default=None)
+
     def has_next(self) -> Truth:
         return _all([cursor.has_next for cursor in self.cursors])
 
@@ -258,6 +271,10 @@ class EnumerateCursor(Cursor):
         self.number = Box(start)
         self.boxes = (self.number, *cursor.boxes)
 
+    @property
+    def most(self) -> int | None:
+        return self.cursor.most
+
     def has_next(self) -> Truth:
         return self.cursor.has_next()
 
@@ -281,6 +298,10 @@ class MapCursor(Cursor):
         self.function = function
         self.cursor = cursor
         self.boxes = cursor.boxes
+
+    @property
+    def most(self) -> int | None:
+        return self.cursor.most
 
     def has_next(self) -> Truth:
         return self.cursor.has_next()

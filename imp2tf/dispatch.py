@@ -488,9 +488,9 @@ def _forget(dispatcher: weakref.ref[Dispatcher], graph: Graph) -> None:
 def _certainly(raises: AlwaysRaises) -> TraceFailed:
     """Why there is no graph if the error that tracing met is not the program's own after all."""
     raised = raises.__cause__
-    error = raised.error if isinstance(raised, ProgramRaise) else raises
+    met = raised.told if isinstance(raised, ProgramRaise) else f"{type(raises).__name__}: {raises}"
     failure = TraceFailed(
-        f"tracing met {type(error).__name__}, which plain Python does not raise: {error}",
+        f"tracing met what plain Python does not raise, {met}",
         location=innermost(raised.frames) if isinstance(raised, ProgramRaise) else None)
     failure.__cause__ = raises
     return failure

@@ -6,6 +6,7 @@ assertion, a print before a loop may come after one in it. `order_effects` chain
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -88,6 +89,8 @@ def _catching(function: Callable[..., Any], name: str, site: Site, where: Locati
     def called(*args: Any) -> Any:
         try:
             return function(*args)
+        except UnexpectedResult:
+            raise
         except Exception as error:  # whichever the program's handlers may name
             run.history.append((site, Raised(error)))
             surprise = UnexpectedResult(f"{name} raised {type(error).__name__} under try", location=where)
@@ -253,13 +256,22 @@ def order_effects(session: Session, graph: Any) -> bool:
     if not hosts:
         return False
     _let_wait(operations, hosts)
-    last = None
-    for op in operations:
-        if _has_effect(op) or (session.opaque and op.type in READS):
-            if last is not None:
-                add_control_input(op, last)
-            last = op
+    _chain([op for op in operations if _has_effect(op) or (session.opaque and op.type in READS)])
     return True
+
+
+EXCHANGES = ("Collective", "Nccl")
+
+
+def _chain(effects: Sequence[tf.Operation]) -> None:
+    """Let each wait for the one before; but what replicas exchange they do at the same time."""
+    before: list[tf.Operation] = []
+    for _, group in itertools.groupby(enumerate(effects), lambda pair: "together" if pair[1].type.startswith(EXCHANGES) else pair[0]):
+        members = [op for _, op in group]
+        for op in members:
+            for one in before:
+                add_control_input(op, one)
+        before = members
 
 
 def _let_wait(operations: Sequence[tf.Operation], hosts: set[tf.Operation]) -> None:

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 __all__ = [
-    "GENERATED_BLOCK", "AssumptionFailed", "Contents", "ConversionError", "DivergenceError", "Fallback", "ForeignCall", "GraphRefused",
-    "Location", "LostValue", "NeedsValue", "NoFixpoint", "NoSource", "NotServable", "NotVerified", "RaisesUnderTry", "RecompileLimit",
-    "Recompiled", "SeveralKinds", "TraceFailed", "UnexpectedResult", "UnsupportedSyntax", "VariableCreated",
+    "GENERATED_BLOCK", "IN_BLOCKS", "AssumptionFailed", "Contents", "ConversionError", "DivergenceError", "Fallback", "ForeignCall",
+    "GraphRefused", "Location", "LostValue", "NeedsValue", "NoFixpoint", "NoSource", "NotServable", "NotVerified", "RaisesUnderTry",
+    "RecompileLimit", "Recompiled", "SeveralKinds", "TraceFailed", "UnexpectedResult", "UnsupportedSyntax", "VariableCreated",
     "XlaRefused", "fall_back", "first_line", "is_library_file", "is_own_file", "user_location",
 ]
 
@@ -223,7 +223,9 @@ def fall_back(kind: type[ConversionError], reason: str, cause: BaseException | N
     raise Fallback(kind(reason, location=location)) from cause
 
 
-GENERATED_BLOCK = re.compile(r"_(then|else|body|rest|try|except|finally|with|test|target|comp|lambda)_\d+$")
+_BLOCK = r"_(then|else|body|rest|try|except|finally|with|test|target|comp|lambda)_\d+"
+GENERATED_BLOCK = re.compile(_BLOCK + "$")
+IN_BLOCKS = re.compile(_BLOCK + r"\.<locals>\.")    # within the qualified name of a function that a block defines
 _OWN_FOLDER = __file__.rpartition("/")[0] + "/"
 _CONVERTERS_FOLDER = _OWN_FOLDER.removesuffix("imp2tf/") + "converters/"
 _LIBRARY_PARTS = ("/site-packages/", "/lib/python3")

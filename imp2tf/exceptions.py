@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
 from imp2tf.errors import GENERATED_BLOCK, ConversionError, GraphRefused, Location, is_library_file, is_own_file
+from imp2tf.links import handle
 from imp2tf.session import Session, active
 
 __all__ = ["TRACE_BOUNDARIES", "ProgramRaise", "StopRun", "frames_of_op", "in_context", "innermost", "located", "raise_from_user_code",
@@ -44,13 +45,20 @@ class ProgramRaise(BaseException):
         if fresh and retry is None:
             in_context(error)
 
+    @property
+    def told(self) -> str:
+        """The exception in words, as far as they are known: an argument may be a run-time value, or show itself by code of the program."""
+        if self.record is not None:
+            return "one of several exceptions"
+        shown = (str(one) if isinstance(one, (str, int, float, bool)) else f"<{type(one).__name__}>" for one in self.error.args)
+        return f"{type(self.error).__name__}: {', '.join(shown)}"
+
 
 def in_context(error: BaseException) -> BaseException:
     """An exception raised here, with the one that is handled here as its context."""
     session = active()
-    handled = session.caught[-1].error if session is not None and session.caught else None
-    if isinstance(handled, BaseException) and handled is not error and error.__context__ is None:
-        error.__context__ = handled
+    if session is not None and session.caught:
+        handle(error, session.caught[-1].handled())
     return error
 
 

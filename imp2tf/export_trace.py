@@ -124,7 +124,7 @@ def _served(endpoint: Endpoint, state: State) -> Served:
         raise _Refused(_reasons(endpoint, parts, fallback.error)) from fallback
     except AlwaysRaises as always:
         raised = always.__cause__
-        text = f"{type(raised.error).__name__}: {raised.error}" if isinstance(raised, ProgramRaise) else "an exception"
+        text = raised.told if isinstance(raised, ProgramRaise) else "an exception"
         raise _Refused(_reasons(endpoint, parts, TraceFailed(f"every call raises {text}"))) from always
     found = _reasons(endpoint, parts, None)
     if found:

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from imp2tf.effects import host_value, site_of
 from imp2tf.errors import NeedsValue, fall_back
-from imp2tf.results import ANYTHING, Array, Kept, Kind, Object, join_kinds, kind_of
+from imp2tf.results import ANYTHING, Array, Kept, Kind, Object, Plain, join_kinds, kind_of
 from imp2tf.session import current
 from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, is_runtime, numpy_value
 
@@ -45,11 +45,11 @@ def kept_class(value: Any) -> type | None:
     return value.function.kind.cls if isinstance(value, Deferred) and isinstance(value.function, Kept) else None
 
 
-def forced(value: Deferred) -> Any:
-    """The value, computed by the run when it gets here."""
+def forced(value: Deferred, number: str | None = None) -> Any:
+    """The value, computed by the run when it gets here; `number`: it is known to be such a number."""
     if isinstance(value.function, Kept):
         return value
-    return _called(_same, _foretold(value), value)
+    return _called(_same, Plain(number) if number is not None else _foretold(value), value)
 
 
 def tensor_of(value: Deferred) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.arithmetic import as_tensor, holds_runtime, run_operation
-from imp2tf.constants import constant, holds_run_time_values
+from imp2tf.constants import constant, is_constant_of_run
 from imp2tf.errors import ForeignCall, NeedsValue, NoSource, fall_back
 from imp2tf.exceptions import innermost, user_frames
 from imp2tf.forcing import computed
@@ -125,7 +125,7 @@ def _call_tensorflow(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         current().outside.unrepeatable = "Python is called"
         current().python_calls.append(("Python is called", innermost(user_frames())))
         return adopted(run_operation(function, *args, **kwargs))
-    if function is tf.constant and holds_run_time_values(args[0] if args else kwargs.get("value")):
+    if is_constant_of_run(function, args, kwargs):
         return constant(*args, **kwargs)
     lowered_args = [callback(lowered(value)) for value in args]
     lowered_kwargs = {name: callback(lowered(value)) for name, value in kwargs.items()}

@@ -117,6 +117,11 @@ class Graph:
         self.fetches_more = any(callable(one) and not isinstance(one, Fetch) for one in self.captures)  # inputs that TensorFlow gives
 
     @property
+    def tier(self) -> str:
+        """How calls run: "graph", "inline" (on the calling thread), "xla"."""
+        return "xla" if self.xla else self.taped.tier
+
+    @property
     def has_effects(self) -> bool:
         """Whether a run that failed may have changed something; not cheap."""
         return bool(self.python_calls) or self._changes_state()

@@ -64,7 +64,7 @@ class GrowableList(Spec):
         if isinstance(found, Growable):
             held = widened(found, self.element)
             held = held if self.shifted else compact(held)
-            return [tf.identity(handle) for handle in held.handles]
+            return held.handles
         grown = empty_growable(self.element)
         for item in found:
             grown = pushed(grown, self.element.pack(item))

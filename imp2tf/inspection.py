@@ -13,7 +13,7 @@ __all__ = ["has_state", "may_inline", "nodes_of"]
 
 INLINE_NODES, INLINE_BYTES = 200, 1 << 16
 CALLS = frozenset({"If", "While", "Case", "StatefulPartitionedCall"})
-QUIET = CALLS | {"Placeholder", "ReadVariableOp", "VarHandleOp", "ResourceGather"}
+QUIET = CALLS | {"Placeholder", "ReadVariableOp", "ResourceGather", "VarHandleOp", "VariableShape"}
 WITHOUT_STATE = QUIET | {
     "Assert", "CheckNumerics", "CheckNumericsV2", "EagerPyFunc", "PrintV2", "PyFunc", "ResourceGatherNd", "RngReadAndSkip", "RngSkip",
     "VarIsInitializedOp",

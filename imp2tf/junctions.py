@@ -12,7 +12,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.connectivity import BOTH, CALLS, LOOPS, Connections, Junction, Walked, Ways, is_differentiable
+from imp2tf.connectivity import BOTH, CALLS, LOOPS, Connections, Junction, Ways, Wiring, is_differentiable
 from imp2tf.session import Session
 from imp2tf.tf_compat import FuncGraph, function_graph
 
@@ -35,13 +35,15 @@ class Junctions:
         return made
 
     def add(self, keys: Sequence[Junction], flags: tf.Tensor) -> None:
-        """Add junctions, with a bool tensor of twice as many elements."""
+        """Add junctions, with a bool vector of twice as many elements."""
         self.keys.extend(keys)
         self._flags.append(flags)
 
     def vector(self) -> tf.Tensor:
         """Two bools for each key, in the graph that is being built."""
-        return tf.concat([tf.zeros([0], tf.bool), *(tf.reshape(one, [-1]) for one in self._flags)], 0)
+        if len(self._flags) == 1:
+            return self._flags[0]
+        return tf.concat(self._flags, 0) if self._flags else tf.zeros([0], tf.bool)
 
 
 class BranchFlags:
@@ -74,7 +76,8 @@ def note_junction(session: Session, graph: FuncGraph, op: tf.Operation, way: tf.
     key, kind = _key(graph, op)
     if kind in LOOPS:
         found.loops.add(key)
-    found.add([key], tf.stack([tf.reshape(way, []), tf.reshape(tf.logical_not(way), [])]))
+    way = way if way.shape.rank == 0 else tf.reshape(way, [])
+    found.add([key], tf.stack([way, tf.logical_not(way)]))
     for flags in told:
         found.add(inner, flags)
 
@@ -91,7 +94,9 @@ def _key(graph: FuncGraph, op: tf.Operation) -> tuple[Junction, str]:
 def results_vary(graph: FuncGraph, results: Sequence[tf.Tensor]) -> bool:
     """Whether it depends on the way of the run which of the graph's inputs its results depend on."""
     sources = [op.outputs[0] for op in graph.get_operations() if op.type == "Placeholder" and is_differentiable(op.outputs[0])]
-    return Connections().reached(graph, sources, results) != Connections(certain=True).reached(graph, sources, results)
+    wiring = Wiring()
+    possible, certain = (Connections(certain=one, wiring=wiring).reached(graph, sources, results) for one in (False, True))
+    return possible != certain
 
 
 def ways_told(keys: Sequence[Junction], flags: Sequence[bool]) -> dict[Junction, Ways]:
@@ -125,14 +130,15 @@ def decided(reached: Callable[[Connections], int], junctions: Sequence[Junctions
     keys = [key for one in junctions for key in one.keys]
     flags: list[tf.Tensor] = []
     masks: list[int] = []
-    searched, walked = 0, Walked()
+    searched = 0
+    wiring = Wiring()
 
     def bounds(known: dict[Junction, Ways]) -> tuple[int, int]:
         nonlocal searched
         searched += 1
         if searched > MAX_SEARCH:
             raise _TooMany
-        return reached(Connections(known, walked=walked)), reached(Connections(known, certain=True, walked=walked))
+        return reached(Connections(known, wiring=wiring)), reached(Connections(known, True, wiring))
 
     def number_of(mask: int) -> int:
         if mask not in masks:

@@ -14,7 +14,7 @@ from typing import Any
 
 __all__ = ["TOPICS", "is_logged", "log"]
 
-TOPICS = ("fallbacks", "recompiles", "guards", "graph")
+TOPICS = ("fallbacks", "recompiles", "guards", "graph", "tiers")
 
 _logger = logging.getLogger("imp2tf")
 

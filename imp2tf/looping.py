@@ -36,7 +36,7 @@ from imp2tf.sharing import with_aliases
 from imp2tf.snapshots import freeze
 from imp2tf.specs import SCALAR, Constant, Spec
 from imp2tf.states import Box, State, Variables
-from imp2tf.tf_compat import build_while
+from imp2tf.tf_compat import build_while, tape_may_record
 from imp2tf.values import DEAD, Deferred, PyNumber, Union
 
 __all__ = ["kept", "loop"]
@@ -66,8 +66,8 @@ class _Layout:
         return [*self.locals, *self.place_specs]
 
 
-def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hashable) -> None:
-    """A While of the graph: `go` says whether it is entered; `step` runs the body and says whether it goes on."""
+def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hashable, most: int | None = None) -> None:
+    """A While of the graph: `go` says whether it is entered; `step` runs the body and says whether it goes on, `most` times at most."""
     session = current()
     session.counts["loops"] += 1
     site = site, tuple(user_frames())
@@ -79,7 +79,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     session.regions += 1
     session.loops += 1
     try:
-        layout, outputs, host, inner = _settled(session, go, step, state, site, pending)
+        layout, outputs, host, inner = _settled(session, go, step, state, site, pending, most)
     finally:
         session.regions -= 1
         session.loops -= 1
@@ -98,14 +98,14 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
 
 
 def _settled(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hashable,
-             pending: Box | None) -> tuple[_Layout, list[tf.Tensor], bool, list[Junction]]:
+             pending: Box | None, most: int | None) -> tuple[_Layout, list[tf.Tensor], bool, list[Junction]]:
     """The layout at which the loop's state no longer widens, and what `_build` gives for it."""
     before, variables = state.get(), Variables(step)
     entry = [freeze(value) for value in before]
     layout = _first_layout(session, site, entry)
     for _ in range(MAX_WIDENINGS):
         try:
-            return layout, *_build(session, go, step, state, entry, layout, pending)
+            return layout, *_build(session, go, step, state, entry, layout, pending, most)
         except _Widen as wider:
             layout = wider.layout
         finally:
@@ -132,7 +132,7 @@ def _first_guess(value: Any) -> Spec:
 
 
 def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, entry: list[Any], layout: _Layout,
-           pending: Box | None) -> tuple[list[tf.Tensor], bool, list[Junction]]:
+           pending: Box | None, most: int | None) -> tuple[list[tf.Tensor], bool, list[Junction]]:
     """The results of a While, whether it calls Python, and the junctions in it whose ways are the first result."""
     places = [frozen_place(place, session.depth + 1) for place in layout.places]
     ways = [tf.zeros([layout.told], tf.bool)] if layout.told else []
@@ -157,7 +157,7 @@ def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state
             hosts.append(order_effects(session, graph))
             return outputs
 
-    outputs = build_while(body, init, shapes)
+    outputs = build_while(body, init, shapes, most if tape_may_record() else None)  # XLA makes room for what gradients keep of turns
     return outputs[1:], bool(hosts and hosts[-1]), inner
 
 

@@ -30,7 +30,7 @@ class LoopParts:
     """A loop: `test` gives a bool or a scalar bool tensor, `turn` runs the body once.
 
     `exits` is None, "inner" where the state begins with an exit that the loop itself ends (break, continue), or "outer" where
-    the exit may also leave the loop.
+    the exit may also leave the loop. There are at most `most` turns, if that is known.
     """
 
     test: Callable[[], Any]
@@ -39,6 +39,7 @@ class LoopParts:
     state: State
     exits: str | None
     site: Hashable
+    most: int | None = None
 
 
 def run_loop(parts: LoopParts) -> None:
@@ -112,7 +113,7 @@ def _turns(parts: LoopParts) -> None:
         _one(parts)
         return tf.convert_to_tensor(_goes_on(parts))
 
-    loop(go, step, parts.state, parts.site)
+    loop(go, step, parts.state, parts.site, parts.most)
 
 
 # ------------------------------------------------------------------------------------------------ for
@@ -125,7 +126,7 @@ def run_for(cursor: Cursor, visit: Callable[[Any], None], orelse: Callable[[], N
         return
     for box in cursor.boxes:
         state = state.plus(box)
-    run_loop(LoopParts(cursor.has_next, lambda: visit_item(cursor.next(), visit, state), orelse, state, exits, site))
+    run_loop(LoopParts(cursor.has_next, lambda: visit_item(cursor.next(), visit, state), orelse, state, exits, site, cursor.most))
 
 
 def visit_item(item: Any, visit: Callable[[Any], None], state: State) -> None:

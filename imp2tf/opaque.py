@@ -20,15 +20,15 @@ from imp2tf.effects import has_pending_writes, host_call, host_value, pending_ow
 from imp2tf.errors import ForeignCall, UnexpectedResult, fall_back
 from imp2tf.exceptions import innermost, user_frames
 from imp2tf.heap import contents, is_container
-from imp2tf.purity import module_of
+from imp2tf.purity import library_name, module_of
 from imp2tf.reach import reach_of
-from imp2tf.results import ANYTHING, Kept, Kind, Live, Profile, Site, watched_arguments
+from imp2tf.results import ANYTHING, NEVER_AGAIN, Changed, Kept, Kind, Live, Profile, Site, name_of_callee, watched_arguments
 from imp2tf.seed_stream import leave_draws_to_host
 from imp2tf.session import Session, current
 from imp2tf.tf_compat import tape_may_record
 from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Union, numpy_value
 
-__all__ = ["call_disabled", "call_library", "call_method_of_kept", "change_array", "keep_apart", "name_of"]
+__all__ = ["call_disabled", "call_library", "call_method_of_kept", "change_array", "keep_apart"]
 
 # What these do depends on the frames that call them, or cannot be done from a run.
 LEFT_TO_PYTHON = frozenset({
@@ -66,7 +66,7 @@ def call_disabled(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
 
 def call_library(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call library code in program order when the graph runs, if it is known what it returns."""
-    session, name = current(), _full_name(function)
+    session, name = current(), library_name(function)
     reason = f"{name} may have effects outside the graph"
     if session.embedded or _is_left_to_python(function):
         fall_back(ForeignCall, reason)
@@ -74,7 +74,7 @@ def call_library(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     given = (owner, *args, *kwargs.values())
     if any(_is_unknown(session, value) for value in (_known_by(session, function), *args, *kwargs.values())):
         fall_back(ForeignCall, reason)
-    kind = _foretold(session, site_of(name_of(function)), reason, None)
+    kind = _foretold(session, site_of(name_of_callee(function)), reason, None)
     if kind.holds_tensor() and tape_may_record():
         fall_back(ForeignCall, f"{reason}, and a tape records what it returns")
     reached = None if _waits(function) else reach_of(_concrete(session, given))
@@ -103,21 +103,8 @@ def call_method_of_kept(owner: Deferred, cls: type, name: str, args: tuple[Any, 
     return _made(session, lambda subject, *values, **named: getattr(subject, name)(*values, **named), name, (owner, *args), kwargs, kind)
 
 
-def name_of(function: Any) -> str:
-    """What a site calls a function, also where the object that it is a method of is known to the run only."""
-    name = getattr(function, "__name__", None)
-    return name if isinstance(name, str) else type(function).__name__
-
-
-def _full_name(function: Any) -> str:
-    """The name of a callable, with its module."""
-    name = getattr(function, "__qualname__", None) or type(function).__name__
-    module = getattr(function, "__module__", None)
-    return f"{module}.{name}" if isinstance(module, str) and module != "builtins" else str(name)
-
-
 def _is_left_to_python(function: Any) -> bool:
-    module, name, owner = module_of(function).partition(".")[0], name_of(function), _owner(function)
+    module, name, owner = module_of(function).partition(".")[0], name_of_callee(function), _owner(function)
     of_owner = type(owner).__module__.partition(".")[0]
     if OF_THREADS & {module, of_owner} or (module in ("_thread", "threading", "numpy") and name in FUNCTIONS_OF_THREADS):
         return True
@@ -129,7 +116,7 @@ def _is_left_to_python(function: Any) -> bool:
 def _waits(function: Any) -> bool:
     owner = _owner(function)
     modules = {module_of(function), type(owner).__module__ if owner is not None else ""}
-    return any(one.partition(".")[0] in WAITING for one in modules) or name_of(function) in WAITING_FUNCTIONS
+    return any(one.partition(".")[0] in WAITING for one in modules) or name_of_callee(function) in WAITING_FUNCTIONS
 
 
 # ------------------------------------------------------------------------------------------------ what is known of it
@@ -265,7 +252,7 @@ def _call(session: Session, function: Any, args: tuple[Any, ...], kwargs: dict[s
     def call(found: Any, *values: Any, **named: Any) -> Any:
         return (found if subject is function else _bound(function, found))(*values, **named)
 
-    return _made(session, call, name_of(function), (subject, *args), kwargs, kind)
+    return _made(session, call, name_of_callee(function), (subject, *args), kwargs, kind)
 
 
 def _made(session: Session, call: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any], kind: Kind) -> Any:
@@ -288,11 +275,13 @@ def _made(session: Session, call: Callable[..., Any], name: str, args: tuple[Any
 
     def with_names(*values: Any) -> Any:
         count = len(values) - len(names)
-        unchanged = watched_arguments(values) if mutable else None
+        touched = watched_arguments(values) if mutable else None
         result = call(*values[:count], **dict(zip(names, values[count:], strict=True)))
-        if unchanged is not None and not unchanged():
+        how = touched() if touched is not None else ""
+        if how:
             profile.changing.add(site)
-            raise UnexpectedResult(f"{name} changed or kept an object that it was given, unlike before", location=where)
+            session.run.history.append((site if how == "changed" else NEVER_AGAIN, Changed(result, values[1:])))
+            raise UnexpectedResult(f"{name} {how} an object that it was given, unlike before", location=where)
         return result
 
     where = innermost(user_frames())

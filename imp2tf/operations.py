@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.alternatives import number_of, over, raise_error, truth, truth_number
-from imp2tf.arithmetic import BINARY, COMPARE, binary, compare, holds_runtime, run_operation
+from imp2tf.arithmetic import BINARY, COMPARE, SWAPPED, binary, compare, holds_runtime, run_operation
 from imp2tf.calls import call
 from imp2tf.container_methods import ContainerMethod, container_method
 from imp2tf.containers import any_equal, concatenated, grow, has_element, listed, new, new_list, note_shared, static
@@ -23,6 +23,7 @@ from imp2tf.opaque import change_array
 from imp2tf.region import select
 from imp2tf.searches import equal_growables, equals_items
 from imp2tf.table_items import has_key
+from imp2tf.texts import operand
 from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Table, Union, is_runtime
 
 __all__ = ["binary_operation", "compare_operation", "contains", "in_place", "is_same", "truth_as_number", "truth_of"]
@@ -31,7 +32,6 @@ IN_PLACE: dict[str, Callable[..., Any]] = {
     "+": python.iadd, "-": python.isub, "*": python.imul, "/": python.itruediv, "//": python.ifloordiv, "%": python.imod,
     "**": python.ipow, "@": python.imatmul, "&": python.iand, "|": python.ior, "^": python.ixor, "<<": python.ilshift, ">>": python.irshift,
 }
-SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
 def _user_method(value: Any, name: str) -> Any:
@@ -46,6 +46,8 @@ def binary_operation(op: str, a: Any, b: Any) -> Any:
         return over(a, lambda one: binary_operation(op, one, b))
     if isinstance(b, Union):
         return over(b, lambda one: binary_operation(op, a, one))
+    if op == "%" and isinstance(a, (str, bytes)):
+        b = operand(b)
     _refuse_stand_ins(a, b)
     name = BINARY[op].__name__.strip("_")
     method, reflected = _user_method(a, f"__{name}__"), _user_method(b, f"__r{name}__")
@@ -60,9 +62,9 @@ def binary_operation(op: str, a: Any, b: Any) -> Any:
 
 
 def _refuse_stand_ins(*operands: Any) -> None:
-    for operand in operands:
-        if isinstance(operand, StandIn):
-            operand.refuse()
+    for one in operands:
+        if isinstance(one, StandIn):
+            one.refuse()
 
 
 def _container_operation(op: str, a: Any, b: Any) -> Any:
@@ -180,17 +182,27 @@ def _compare_containers(op: str, a: Any, b: Any) -> Any:
     if op in ("==", "!=") and type(a) is type(b) and (isinstance(x, Growable) or isinstance(y, Growable)) and not (
             isinstance(x, Union) or isinstance(y, Union)):
         return _negated(op, _equal_growing(x, y))
+    if isinstance(a, collections.deque) is not isinstance(b, collections.deque):
+        return compare(op, type(a)(), type(b)())  # never equal, and in no order
     x, y = static(a, op), static(b, op)
-    if op in ("==", "!=") and isinstance(x, list) and isinstance(y, list) and type(a) is type(b):
+    if op in ("==", "!=") and isinstance(x, list) and isinstance(y, list):
         return _negated(op, _equal_items(x, y))
     if op in ("==", "!=") and isinstance(x, dict) and isinstance(y, dict):
-        same = set(x) == set(y) and _equal_items(list(x.values()), [y[key] for key in x])
-        return _negated(op, same)
+        return _negated(op, _equal_entries(a, x, b, y))
     if isinstance(x, list) and isinstance(y, list) and isinstance(a, list) and isinstance(b, list):
         return _ordered(op, x, y)
     if any(is_runtime(item) for item in (*x, *y)):
         fall_back(NeedsValue, f"{op} on containers of run-time values")
     return compare(op, x, y)
+
+
+def _equal_entries(a: dict[Any, Any], x: dict[Any, Any], b: dict[Any, Any], y: dict[Any, Any]) -> Any:
+    """Whether two dicts hold equal entries: two with an order also in the same order, two counters also zeros that are not there."""
+    if isinstance(a, collections.Counter) and isinstance(b, collections.Counter):
+        x, y = ({**dict.fromkeys([*x, *y], 0), **one} for one in (x, y))
+    if isinstance(a, collections.OrderedDict) and isinstance(b, collections.OrderedDict) and list(x) != list(y):
+        return False
+    return set(x) == set(y) and _equal_items(list(x.values()), [y[key] for key in x])
 
 
 def _ordered(op: str, x: list[Any], y: list[Any]) -> Any:

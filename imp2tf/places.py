@@ -200,11 +200,11 @@ class Contents(Place):
             (self.owner.extend if isinstance(self.owner, collections.deque) else self.owner.update)(value)
 
     def _write_dict(self, value: dict[Any, Any]) -> None:
-        if list(self.owner) == list(value)[: len(self.owner)]:
-            dict.update(self.owner, value)  # same order: keep the entries, so that views and iterators stay valid
-        else:
-            dict.clear(self.owner)
-            dict.update(self.owner, value)
+        cls = collections.OrderedDict if isinstance(self.owner, collections.OrderedDict) else dict  # past the methods of the user's classes
+        if list(self.owner) != list(value)[: len(self.owner)]:
+            cls.clear(self.owner)  # in the same order the entries are kept, so that views and iterators stay valid
+        for key, one in value.items():
+            cls.__setitem__(self.owner, key, one)
 
 
 class Tail(Place):

@@ -17,6 +17,7 @@ from imp2tf.compound_specs import holds_objects, may_be_lost
 from imp2tf.errors import LostValue, UnsupportedSyntax, fall_back
 from imp2tf.growable import GrowableList, stacked_column
 from imp2tf.heap import contents, is_container
+from imp2tf.links import cause_of, context_of
 from imp2tf.rewrite import SHARED
 from imp2tf.session import Session, resumed
 from imp2tf.snapshots import is_record
@@ -262,7 +263,7 @@ class Recorder:
         if not isinstance(value, BaseException):
             return lambda build: ({name: part(build) for name, part in parts.items()}, None, None)
         args = [self._add(arg) for arg in value.args]
-        links = [self._add(value.__cause__), self._add(value.__context__), _same(value.__suppress_context__)]
+        links = [self._add(cause_of(value)), self._add(context_of(value)), _same(value.__suppress_context__)]
 
         def make(build: Build) -> Any:
             fields = {name: part(build) for name, part in parts.items()}

@@ -24,10 +24,10 @@ from imp2tf.disabled import is_disabled
 from imp2tf.errors import Fallback
 from imp2tf.heap import is_drop_in, is_user_function
 from imp2tf.purity import is_numpy_function, is_pure, is_tensorflow
-from imp2tf.results import Profile, Raised, Site, is_fresh, kind_of, watched_arguments
+from imp2tf.results import Changed, Profile, Raised, Site, is_fresh, kind_of, name_of_callee, watched_arguments
 from imp2tf.source import SourceUnavailable, bind, compile_node, lambda_to_function, read
 
-__all__ = ["Recording", "Replay", "watching"]
+__all__ = ["Recording", "Replay", "watched", "watching"]
 
 ENTERED = "imp2tf_entered"
 LEFT_ALONE = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec", "breakpoint", "__import__"})
@@ -49,6 +49,11 @@ def watching(watcher: _Watcher) -> Iterator[None]:
         yield
     finally:
         _thread.watcher = before
+
+
+def watched(function: Any) -> Any:
+    """What library code is to call instead of a function of the user that it finds."""
+    return _entered(function, ("", 0))
 
 
 def _entered(function: Any, place: tuple[str, int]) -> Any:
@@ -86,6 +91,7 @@ def _watched(function: types.FunctionType) -> types.FunctionType:
     if found is None or found.__defaults__ is not function.__defaults__:
         try:
             found = _functions[function] = _rewritten(function)
+            _functions[found] = found
         except (SourceUnavailable, Fallback, SyntaxError, ValueError):
             found = function
     return found
@@ -142,12 +148,6 @@ class _Watcher:
         raise NotImplementedError
 
 
-def name_of_callee(function: Any) -> str:
-    """What a site calls `function`, also where the object that it is a method of is known to the run only."""
-    name = getattr(function, "__name__", None)
-    return name if isinstance(name, str) else type(function).__name__
-
-
 class Recording(_Watcher):
     """Notes what calls return that no graph can look into."""
 
@@ -166,10 +166,10 @@ class Recording(_Watcher):
         return functools.partial(self._call, function, site)
 
     def _call(self, function: Any, site: Site, /, *args: Any, **kwargs: Any) -> Any:
-        unchanged = watched_arguments((*args, *kwargs.values()))
+        touched = watched_arguments((*args, *kwargs.values()))
         result = function(*args, **kwargs)
         self.profile.note(site, kind_of(result, is_fresh(result)))
-        if not unchanged():
+        if touched():
             self.profile.changing.add(site)
         return result
 
@@ -189,8 +189,9 @@ class Replay(_Watcher):
         return self._result if self._left and self._left[-1][0] == site else function
 
     def _result(self, *args: Any, **kwargs: Any) -> Any:
-        del args, kwargs
         result = self._left.pop()[1]
+        if isinstance(result, Changed):
+            return result.again((*args, *kwargs.values()))
         if isinstance(result, Raised):
             raise result.error
         return result

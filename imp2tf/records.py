@@ -19,6 +19,10 @@ class OnItsWay:
     error: Any
     frames: Any
 
+    def handled(self) -> Any:
+        """What is the context of exceptions that are raised while this one is handled."""
+        return self.error
+
 
 def on_its_way(error: Any, frames: Any = None) -> OnItsWay:
     """An exception of the program, raised here."""

@@ -10,6 +10,8 @@ from rich.table import Table
 
 __all__ = ["Report"]
 
+TIERS = {"graph": "by TensorFlow", "inline": "by TensorFlow on the calling thread", "xla": "compiled by XLA"}
+
 
 @dataclasses.dataclass(frozen=True)
 class Report:
@@ -33,6 +35,8 @@ class Report:
             where = f"{fallback['file']}:{fallback['line']}" if fallback["file"] else "unknown line"
             console.print(f"runs as Python ({fallback['count']}x) {fallback['code']}: {fallback['reason']}", markup=False)
             console.print(f"    at {where}\n    hint: {fallback['hint']}", markup=False)
+        if self.stats.get("tiers"):
+            console.print(f"graphs run, newest first: {', '.join(TIERS[tier] for tier in self.stats['tiers'])}", markup=False)
         for title, lines in (("the newest graph calls Python", self.python_calls), ("traced again because", self.misses),
                              ("the newest graph assumes", self.guards)):
             if lines:

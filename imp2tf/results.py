@@ -9,7 +9,7 @@ import copy
 import dataclasses
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import tensorflow as tf
@@ -17,10 +17,11 @@ import tensorflow as tf
 from imp2tf.session import current
 from imp2tf.values import NUMBER_DTYPES, NUMBER_TYPES, Deferred, PyNumber, Union
 
-__all__ = ["ANYTHING", "Array", "Kept", "Kind", "Live", "Object", "Profile", "Raised", "Site", "is_fresh", "join_kinds", "kind_of",
-           "watched_arguments"]
+__all__ = ["ANYTHING", "NEVER_AGAIN", "Array", "Changed", "Kept", "Kind", "Live", "Object", "Plain", "Profile", "Raised", "Site",
+           "is_fresh", "join_kinds", "kind_of", "name_of_callee", "watched_arguments"]
 
 Site = tuple[str, int, str]  # the file and line of a call, and the name of what is called
+NEVER_AGAIN: Site = ("", 0, "")  # the place of a call that Python cannot take over: the program makes none there
 INT_RANGE = 2**62
 MOST_PARTS = 32
 MOST_ELEMENTS = 1 << 10
@@ -34,6 +35,26 @@ class Raised:
     """What a call raised, in the place of its result."""
 
     error: Exception
+
+
+@dataclasses.dataclass(frozen=True)
+class Changed:
+    """What a call returned that changed objects which it was given, with these as they were afterwards."""
+
+    result: Any
+    given: Sequence[Any]
+
+    def again(self, args: Sequence[Any]) -> Any:
+        """Do to other objects what the call did to those that it was given."""
+        for theirs, mine in zip(self.given, args, strict=True):
+            if type(theirs) is not type(mine) or not _Watched.applies(mine):
+                continue
+            if isinstance(mine, (list, np.ndarray)):
+                mine[:] = theirs
+            else:
+                mine.clear()
+                mine.update(theirs)
+        return next((mine for theirs, mine in zip(self.given, args) if theirs is self.result), self.result)
 
 
 class Kind:
@@ -294,17 +315,18 @@ def _alternatives(kind: Kind) -> tuple[Kind, ...]:
 
 
 # ------------------------------------------------------------------------------------------------ arguments
-def watched_arguments(values: Sequence[Any]) -> Callable[[], bool]:
-    """Tells later whether the mutable ones among some arguments are what they were, and nobody has kept one."""
+def watched_arguments(values: Sequence[Any]) -> Callable[[], Literal["", "changed", "kept"]]:
+    """Tells later whether one of the mutable ones among some arguments is not what it was, or somebody has kept it."""
     watched = [_Watched(value) for value in values if _Watched.applies(value)]
     before = [one.references() for one in watched]
     held = values  # until the end, so that the counts compare
 
-    def unchanged() -> bool:
-        same = all(one.is_same() and one.references() <= count for one, count in zip(watched, before, strict=True))
-        return same and len(held) >= len(watched)
+    def touched() -> Literal["", "changed", "kept"]:
+        if len(held) < len(watched) or any(one.references() > count for one, count in zip(watched, before, strict=True)):
+            return "kept"
+        return "" if all(one.is_same() for one in watched) else "changed"
 
-    return unchanged
+    return touched
 
 
 class _Watched:
@@ -351,3 +373,9 @@ class Profile:
         """A call has returned this."""
         known = self.kinds.get(site)
         self.kinds[site] = kind if known is None else join_kinds(known, kind)
+
+
+def name_of_callee(function: Any) -> str:
+    """What a site calls `function`, also where the object that it is a method of is known to the run only."""
+    name = getattr(function, "__name__", None)
+    return name if isinstance(name, str) else type(function).__name__

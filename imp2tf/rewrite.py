@@ -239,11 +239,13 @@ class Rewriter:
         self._enter(node)
         frame: Frame = self.frame
         frame.exits = needs_exit_code(node.body)
+        never_ends = always_exits(node.body)
         body = self.block(node.body)
         params = {one.id for one in parameters(node.args)}
         prologue = self._prologue(node, frame, params, assigned_directly(body))
         ends = isinstance(body[-1], gast.Return)
-        epilogue = quote("return rt.returned(_exit, _result)", node.body[-1]) if frame.exits and not ends else []
+        end = "return rt.left(_exit, _result)" if never_ends else "return rt.returned(_exit, _result)"
+        epilogue = quote(end, node.body[-1]) if frame.exits and not ends else []
         self.frame = frame.parent
         new = gast.FunctionDef(node.name, node.args, [*prologue, *body, *epilogue], [], None, None, [])
         return gast.copy_location(new, node)

@@ -11,6 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.heap import contents, is_container
+from imp2tf.links import fields_with_links
 from imp2tf.purity import has_plain_new
 from imp2tf.session import current
 from imp2tf.values import LOST, Deferred, Growable, PyNumber, Table, Union
@@ -102,10 +103,8 @@ def _inner_object(value: Any, depth: int, level: int) -> Any:
 
 
 def fields_of(record: Any) -> dict[str, Any]:
-    """What an object holds, by name; of an exception also its cause, if it was given one."""
-    if isinstance(record, BaseException) and record.__suppress_context__:
-        return {**record.__dict__, "__cause__": record.__cause__}
-    return record.__dict__
+    """What an object holds, by name; of an exception also what it is linked to."""
+    return fields_with_links(record) if isinstance(record, BaseException) else record.__dict__
 
 
 def _cells_are_older(function: types.FunctionType, depth: int) -> bool:

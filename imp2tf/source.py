@@ -21,6 +21,7 @@ from typing import Any
 
 import gast
 
+from imp2tf.errors import IN_BLOCKS
 from imp2tf.mangling import mangle_inside
 from imp2tf.source_file import SourceUnavailable, future_flags, inner_code, source_file
 
@@ -156,16 +157,16 @@ def _bare(arguments: gast.arguments) -> gast.arguments:
 
 
 def _requalified(code: types.CodeType, old: str, new: str) -> types.CodeType:
-    """``code`` with the qualified names of all that is defined in it starting with ``new``, not ``old``."""
+    """``code`` with the qualified names of all that is defined in it starting with ``new``, not ``old``, and without our blocks."""
 
     def renamed(constant: object) -> object:
         if isinstance(constant, types.CodeType):
             return _requalified(constant, old, new)
         if isinstance(constant, str) and constant.startswith(old + "."):
-            return new + constant[len(old) :]
+            return new + IN_BLOCKS.sub("", constant[len(old) :])
         return constant
 
     changes: dict[str, Any] = {"co_consts": tuple(map(renamed, code.co_consts))}
     if sys.version_info >= (3, 11):
-        changes["co_qualname"] = new + code.co_qualname[len(old) :]
+        changes["co_qualname"] = new + IN_BLOCKS.sub("", code.co_qualname[len(old) :])
     return code.replace(**changes)

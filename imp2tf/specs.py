@@ -196,7 +196,7 @@ class Dense(Spec):
         return super().filler() if self.listed is None else [empty_tensor_list(self.listed)]
 
     def _pack(self, value: Any) -> list[tf.Tensor]:
-        return [tf.identity(tf.convert_to_tensor(value, self.dtype))]
+        return [tf.convert_to_tensor(value, self.dtype)]
 
     def unpack(self, tensors: Tensors) -> Any:
         return next(tensors)
@@ -246,7 +246,7 @@ class Number(Spec):
 
     def _pack(self, value: Any) -> list[tf.Tensor]:
         if isinstance(value, PyNumber):
-            return [tf.identity(value.tensor)]
+            return [value.tensor]
         return [tf.constant(value, NUMBER_DTYPES[self.kind])]
 
     def unpack(self, tensors: Tensors) -> Any:

@@ -18,9 +18,10 @@ from typing import Any, Literal
 import numpy as np
 import tensorflow as tf
 
-from imp2tf.connectivity import CALLS, Connections, Junction, is_differentiable
+from imp2tf.connectivity import CALLS, Connections, Junction, Wiring, is_differentiable
 from imp2tf.junctions import ways_told
 from imp2tf.tf_compat import (
+    DirectCall,
     TapeFunctions,
     call_concrete,
     direct_call,
@@ -33,6 +34,7 @@ from imp2tf.tf_compat import (
     watched_result,
     watching,
 )
+from imp2tf.trials import Compiler
 
 __all__ = ["Taped"]
 
@@ -43,7 +45,7 @@ class Taped:
     """A concrete function as tapes are to see it; if it has `junctions`, its last result tells the way of the run."""
 
     def __init__(self, concrete: Any, captures: Sequence[Any], junctions: Sequence[Junction], may_inline: Callable[[], bool],
-                 may_switch: bool) -> None:
+                 may_switch: bool, compiler: Compiler | None = None) -> None:
         self._concrete = concrete
         variables = concrete.graph.variables
         handles = {id(variable.handle) for variable in variables}
@@ -51,11 +53,12 @@ class Taped:
         self._trainable = [weakref.ref(variable) for variable in variables if variable.trainable]
         self._junctions = junctions
         self._graph = concrete.graph
+        self._wiring = Wiring()
         self._count = len(concrete.graph.outputs)
         self._results = [place for place, tensor in enumerate(concrete.graph.outputs) if is_differentiable(tensor)]
         self._open: dict[bytes, list[int]] = {}
         self._may_inline, self._may_switch = may_inline, may_switch
-        self._unrecorded = direct_call(concrete, may_inline, may_switch)
+        self._unrecorded = direct_call(concrete, may_inline, may_switch, compiler)
         self._functions: TapeFunctions | Literal[False] | None = None  # False: TensorFlow has none that can be used
         self._making = threading.Lock()
 
@@ -63,6 +66,11 @@ class Taped:
     def has_ways(self) -> bool:
         """Whether the graph tells the way of its run."""
         return bool(self._junctions)
+
+    @property
+    def tier(self) -> str:
+        """How calls run that no tape records."""
+        return self._unrecorded.tier if isinstance(self._unrecorded, DirectCall) else "graph"
 
     def __call__(self, captured: list[Any]) -> list[tf.Tensor]:
         """The results on the captured inputs."""
@@ -101,8 +109,8 @@ class Taped:
         if len(self._results) < 2 and not any(op.type in CALLS for op in self._graph.get_operations()):
             return frozenset(), frozenset()  # gradients are None by themselves
         places = [place for place, tensor in enumerate(self._graph.inputs) if self._may_be_watched(place, tensor)]
-        possible = self._dependents(Connections())
-        certain = self._dependents(Connections(certain=True)) if self._junctions else possible
+        possible = self._dependents(Connections(wiring=self._wiring))
+        certain = self._dependents(Connections(certain=True, wiring=self._wiring)) if self._junctions else possible
         every = (1 << len(self._results)) - 1
         closed = frozenset(place for place in places if not possible[place])
         return closed, frozenset(place for place in places if possible[place] and certain[place] != every)
@@ -125,7 +133,7 @@ class Taped:
         if key not in self._open:
             if len(self._open) >= MAX_WAYS:
                 self._open.clear()
-            self._open[key] = self._dependents(Connections(ways_told(self._junctions, taken.tolist())))
+            self._open[key] = self._dependents(Connections(ways_told(self._junctions, taken.tolist()), wiring=self._wiring))
         return self._open[key]
 
 

@@ -19,6 +19,7 @@ from tensorflow.python.eager import context as _context
 from tensorflow.python.eager import core as _core
 from tensorflow.python.eager import record as _record
 from tensorflow.python.eager.polymorphic_function import atomic_function as _atomic_function
+from tensorflow.python.framework import config as _config
 from tensorflow.python.framework import op_def_registry as _op_def_registry
 from tensorflow.python.framework import ops as _ops
 from tensorflow.python.framework import random_seed as _random_seed
@@ -30,7 +31,7 @@ from tensorflow.python.ops import resource_variable_ops as _variables
 from tensorflow.python.ops import tensor_array_ops as _arrays
 from tensorflow.python.ops import while_v2 as _while_v2
 
-from imp2tf.trials import Trial
+from imp2tf.trials import APART, COMPILED, QUICK, Compiler, Form, Trial
 
 __all__ = [
     "DEFAULT_GRAPH_SEED",
@@ -51,6 +52,8 @@ __all__ = [
     "call_concrete",
     "capture_at_call_time",
     "captures_of",
+    "copied_variable",
+    "copy_handle_data",
     "direct_call",
     "dtype_of_list",
     "dtype_test",
@@ -63,6 +66,7 @@ __all__ = [
     "has_gradient",
     "in_eager_mode",
     "in_replica",
+    "is_deterministic",
     "is_stateful_op",
     "is_symbolic_tensor",
     "record",
@@ -87,6 +91,8 @@ IMPURE_TENSORFLOW = (
     "keras.src.backend.common.global_state", "keras.src.utils", "keras.src.backend.config",
 )
 
+MOST_MISSES = 3  # calls that the twin of a graph may not be able to serve
+OTHER: Form = ()  # of a call that says nothing about the form on trial
 PRIVATE_CALLS = True  # False: graphs are called as TensorFlow documents it
 
 REFUSALS = (tf.errors.OpError, _core._NotOkStatusException)
@@ -141,10 +147,13 @@ def build_cond(pred: tf.Tensor, then_graph: FuncGraph, else_graph: FuncGraph) ->
     return tf.nest.flatten(outputs)
 
 
-def build_while(body: Callable[..., Any], init: Sequence[tf.Tensor], shapes: Sequence[tf.TensorShape]) -> list[tf.Tensor]:
+def build_while(
+    body: Callable[..., Any], init: Sequence[tf.Tensor], shapes: Sequence[tf.TensorShape], most: int | None = None,
+) -> list[tf.Tensor]:
     """The functional While; the first carried value is the flag that the loop goes on."""
     return _while_v2.while_loop(
-        lambda go, *rest: go, body, list(init), shape_invariants=list(shapes), return_same_structure=True, name="while_")
+        lambda go, *rest: go, body, list(init), shape_invariants=list(shapes), return_same_structure=True, maximum_iterations=most,
+        name="while_")
 
 
 def capture_at_call_time(graph: FuncGraph, fetch: Callable[[], Any], spec: tf.TypeSpec) -> Any:
@@ -277,17 +286,20 @@ class DirectCall:
 
     What a call may need beyond that (cancellation, callbacks, data of handles, a new context) is left to TensorFlow's own call.
     `may_inline` says whether the graph has no effects and nothing in it waits, so that it may run on the calling thread;
-    `may_switch`, whether it has no state of its own, so that it may be optimised later.
+    `may_switch`, whether it has no state of its own, so that it may be optimised later; `compiler` may make a twin that XLA compiles.
     """
 
-    def __init__(self, function: Any, may_inline: Callable[[], bool], may_switch: bool) -> None:
+    def __init__(self, function: Any, may_inline: Callable[[], bool], may_switch: bool, compiler: Compiler | None = None) -> None:
         outputs = function.function_type.flat_outputs
         self.name = function.name.decode()
         self._function, self._count = function, len(outputs)
         self._special = any(output.dtype._handle_data for output in outputs)
         self._context: Any = None
         self._form: tuple[str, tuple[Any, ...]] = self.name, ()  # what is run, and its attributes: replaced at once, for other threads
-        self._trial = Trial(may_inline, may_switch)
+        self._plain = self._form  # what serves any call
+        self._trial = Trial(may_inline, may_switch, compiler)
+        self._compiler = compiler
+        self._misses = 0
 
     def __call__(self, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
         """Flat outputs. No tape may be watching the inputs."""
@@ -299,6 +311,8 @@ class DirectCall:
         if not self._trial.ended:
             return self._tried(inputs, context._handle, local.device_name)
         op, attrs = self._form
+        if op is not self.name and self._is_for_others(op, inputs):
+            op, attrs = self._plain
         try:
             return _runtime.TFE_Py_Execute(context._handle, local.device_name, op, inputs, attrs, self._count)
         except REFUSALS as refusal:
@@ -306,29 +320,62 @@ class DirectCall:
         return self._failed(op, error, inputs)
 
     @property
-    def inlined(self) -> bool:
-        """Whether it runs on the calling thread."""
-        return self._form[0] != self.name
+    def tier(self) -> str:
+        """How it runs."""
+        op = self._form[0]
+        if self._is_twin(op):
+            return "xla"
+        return "inline" if op != self.name else "graph"
+
+    def _is_twin(self, op: str) -> bool:
+        return self._compiler is not None and self._compiler.function is not None and op == self._compiler.function.name.decode()
+
+    def _is_for_others(self, op: str, inputs: list[tf.Tensor]) -> bool:
+        """Whether the twin was compiled for other shapes."""
+        compiler = self._compiler
+        return compiler is not None and bool(compiler.places) and self._is_twin(op) and compiler.shapes_of(inputs) != compiler.shapes
 
     def _tried(self, inputs: list[tf.Tensor], handle: Any, device: str) -> list[tf.Tensor]:
         """A call that shows how long a form takes."""
-        form, (op, attrs) = self._trial.form, self._form
+        trial = self._trial
+        form, (op, attrs) = trial.form, self._form
+        if self._compiler is not None and self._compiler.places and self._compiler.is_busy and self._is_other(inputs):
+            form, (op, attrs) = OTHER, self._plain
         started = time.perf_counter()
         try:
             outputs = _runtime.TFE_Py_Execute(handle, device, op, inputs, attrs, self._count)
         except REFUSALS as refusal:
             error = refusal
         else:
-            self._trial.took(form, time.perf_counter() - started)
-            if self._trial.form != form:
-                self._form = self._attributes(self._context, *self._trial.form)
+            trial.took(form, time.perf_counter() - started)
+            if trial.form != form and form is not OTHER:
+                self._choose(trial)
+            if self._compiler is not None and not self._compiler.ended:
+                self._consult(self._compiler, trial, inputs)
             return outputs
         return self._failed(op, error, inputs)
 
-    def _attributes(self, context: Any, quick: bool, inline: bool) -> tuple[str, tuple[Any, ...]]:
+    def _is_other(self, inputs: list[tf.Tensor]) -> bool:
+        return self._compiler is not None and self._compiler.shapes_of(inputs) != self._compiler.shapes
+
+    def _consult(self, compiler: Compiler, trial: Trial, inputs: list[tf.Tensor]) -> None:
+        """Let the compiler see a call, and begin if it is asked to."""
+        if not compiler.is_busy:
+            compiler.saw(inputs)
+            if trial.asks:
+                compiler.start(inputs)
+
+    def _choose(self, trial: Trial) -> None:
+        """Run what the trial says from now on."""
+        self._plain = self._attributes(self._context, trial.best)
+        self._form = self._plain if trial.form == trial.best else self._attributes(self._context, trial.form)
+
+    def _attributes(self, context: Any, form: Form) -> tuple[str, tuple[Any, ...]]:
         config = context.function_call_options.config_proto_serialized
-        config = _without_optimizer(config) if quick else config
-        if not inline:
+        config = _without_optimizer(config) if form[0] == QUICK else config
+        if form == COMPILED and self._compiler is not None:
+            return self._compiler.function.name.decode(), ("executor_type", "", "config_proto", config)
+        if form[1] == APART:
             return self.name, ("executor_type", "", "config_proto", config)
         signature = self._function.cached_definition.signature
         kind = "StatefulPartitionedCall" if self._function.call_options.is_stateful else "PartitionedCall"
@@ -339,7 +386,7 @@ class DirectCall:
         """Whether TensorFlow is to make the call itself; not if the runtime was only not asked for this function yet."""
         if self._context is None:
             context.ensure_initialized()
-            self._form = self._attributes(context, *self._trial.form)
+            self._form = self._plain = self._attributes(context, self._trial.form)
             self._context = context
         special = self._special or bool(context._thread_local_data.op_callbacks) or _cancellation.context() is not None
         return special or context is not self._context
@@ -347,10 +394,25 @@ class DirectCall:
     def _failed(self, op: str, error: Exception, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
         """The error with the user's lines; for an inlined graph, which has no effects, the run that is made again knows them."""
         error = _core._status_to_exception(error) if isinstance(error, _core._NotOkStatusException) else error
-        if op != self.name:
+        if self._is_twin(op) and self._compiler is not None and self._compiler.missed in str(error):
+            return self._missed(inputs)
+        if op != self.name and not self._is_twin(op):
             return list(self._function.call_flat(*inputs) or [])
         with _atomic_function.InterpolateRuntimeError(self._function):
             raise error
+
+    def _missed(self, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
+        """A call that XLA would compute otherwise, made without it; nothing has been done yet. A twin that misses often is left."""
+        self._misses += 1
+        if self._misses >= MOST_MISSES:
+            self._form, self._trial.form, self._trial.ended = self._plain, self._trial.best, True
+        context = _context.context()
+        op, attrs = self._plain
+        try:
+            return _runtime.TFE_Py_Execute(context._handle, context._thread_local_data.device_name, op, inputs, attrs, self._count)
+        except REFUSALS as refusal:
+            error = refusal
+        return self._failed(op, error, inputs)
 
 
 @functools.lru_cache(maxsize=64)
@@ -371,11 +433,13 @@ class _Named:
         """It is known already."""
 
 
-def direct_call(concrete: Any, may_inline: Callable[[], bool], may_switch: bool) -> Callable[[list[tf.Tensor]], list[tf.Tensor]]:
+def direct_call(
+    concrete: Any, may_inline: Callable[[], bool], may_switch: bool, compiler: Compiler | None = None,
+) -> Callable[[list[tf.Tensor]], list[tf.Tensor]]:
     """How to call a concrete function on what it captures while no tape watches that."""
     if PRIVATE_CALLS:
         with contextlib.suppress(AttributeError):
-            return DirectCall(concrete._inference_function, may_inline, may_switch)
+            return DirectCall(concrete._inference_function, may_inline, may_switch, compiler)
     return functools.partial(call_concrete, concrete)
 
 
@@ -504,3 +568,19 @@ def function_graph(graph: FuncGraph, name: str) -> FuncGraph | None:
     """The traced graph of a function that operations of `graph` call, None if it was not traced in this process."""
     function = graph._get_function(name)
     return getattr(function, "graph", None)
+
+
+def copy_handle_data(source: tf.Tensor, target: tf.Tensor) -> None:
+    """Let a resource or variant of a graph be known to hold what another one does."""
+    _handle_data.copy_handle_data(source, target)
+
+
+def copied_variable(handle: tf.Tensor) -> tf.Variable:
+    """A new variable with the value of the one that has this handle."""
+    data = handle._handle_data.shape_and_type[0]
+    return tf.Variable(tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.as_dtype(data.dtype)), trainable=False)
+
+
+def is_deterministic() -> bool:
+    """Whether operations were asked to give the same result every time."""
+    return bool(_config.is_op_determinism_enabled())

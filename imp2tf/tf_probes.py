@@ -14,6 +14,8 @@ from imp2tf.tf_compat import (
     call_concrete,
     capture_at_call_time,
     captures_of,
+    copied_variable,
+    copy_handle_data,
     direct_call,
     dtype_of_list,
     dtype_test,
@@ -22,6 +24,7 @@ from imp2tf.tf_compat import (
     gated,
     global_seed,
     has_gradient,
+    is_deterministic,
     record,
     redirect,
     replica_of_call,
@@ -196,6 +199,20 @@ def _probe_watching_variables() -> bool:
     return tape.watched_variables() == (variable,)
 
 
+def _probe_variable_copy() -> bool:
+    variable = tf.Variable(2.0)
+    copy = copied_variable(variable.handle)
+    variable.assign(3.0)
+
+    def read(handle: tf.Tensor) -> tf.Tensor:
+        copy_handle_data(source.graph.inputs[0], handle)
+        return tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
+
+    source = tf.function(lambda: variable + 0.0, autograph=False).get_concrete_function()
+    concrete = tf.function(read, autograph=False).get_concrete_function(tf.TensorSpec([], tf.resource))
+    return float(copy) == 2.0 and float(concrete(variable.handle)) == 3.0 and concrete.output_shapes == [] and not is_deterministic()
+
+
 def _probe_seed_generator() -> bool:
     class Fixed:
         def randint(self, low: int, high: int) -> int:
@@ -216,5 +233,5 @@ PROBES = (
     ("functions", _probe_functions), ("list", _probe_list), ("redirect", _probe_redirect), ("seed", _probe_seed),
     ("replica", _probe_replica), ("array", _probe_array), ("direct call", _probe_direct_call),
     ("tape functions", _probe_tape_functions), ("tensors", _probe_tensors),
-    ("seed generator", _probe_seed_generator), ("watching variables", _probe_watching_variables),
+    ("seed generator", _probe_seed_generator), ("watching variables", _probe_watching_variables), ("variable copy", _probe_variable_copy),
 )

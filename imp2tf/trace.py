@@ -43,6 +43,7 @@ from imp2tf.sources import Argument, Item, Source
 from imp2tf.taped import Taped
 from imp2tf.tf_compat import captures_of, in_eager_mode
 from imp2tf.values import PyNumber, Sentinel, Union
+from imp2tf.xla.compiler import Compiler, may_compile
 
 __all__ = ["OTHER", "AlwaysRaises", "definition", "graph_name", "kinds_of", "refuse_variable", "trace_call", "traced"]
 
@@ -127,8 +128,9 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
     captures = captures_of(concrete)
     session.outside.forget()
     xla = bool(options.jit_compile)
-    taped = Taped(concrete, captures, parts["junctions"], lambda: not xla and may_inline(concrete),
-                  not xla and not has_state(session.graph))
+    may_switch = not xla and not has_state(session.graph)
+    compiler = Compiler(session.graph) if may_switch and may_compile(options) else None
+    taped = Taped(concrete, captures, parts["junctions"], lambda: not xla and may_inline(concrete), may_switch, compiler)
     return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards, captures), run,
                  parts["calls_python"], session.python_calls, xla, session.callbacks, taped, session.outside,
                  session.assumptions,
@@ -174,17 +176,19 @@ def _refuse_unrepeatable(session: Session, concrete: Any) -> None:
         fall_back(RaisesUnderTry, outside.needs_replay)
 
 
-def _kind(relaxations: Relaxations, value: Any, source: Source) -> Any:
-    """What an argument was traced for, without holding on to the caller's objects."""
+def _kind(relaxations: Relaxations, value: Any, source: Source, around: tuple[Any, ...] = ()) -> Any:
+    """What an argument was traced for, without holding on to the caller's objects; `around` are the containers it is in."""
     if isinstance(value, tf.Tensor):
         return tf.TensorSpec(relaxations.shape(source, value), value.dtype)
     if isinstance(value, tf.__internal__.CompositeTensor) and not isinstance(value, tf.Variable):
         return relaxations.declared.get(source) or value._type_spec
+    if any(value is one for one in around):
+        return OTHER
     if isinstance(value, (tuple, list)):
-        parts = [_kind(relaxations, item, Item(source, i)) for i, item in enumerate(value)]
+        parts = [_kind(relaxations, item, Item(source, i), (*around, value)) for i, item in enumerate(value)]
         return type(value)(*parts) if hasattr(value, "_fields") else parts if isinstance(value, list) else tuple(parts)
     if isinstance(value, dict):
-        return {key: _kind(relaxations, item, Item(source, key)) for key, item in value.items()}
+        return {key: _kind(relaxations, item, Item(source, key), (*around, value)) for key, item in value.items()}
     return value if isinstance(value, (bool, int, float, str, bytes, type(None))) else OTHER
 
 

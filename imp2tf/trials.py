@@ -3,22 +3,53 @@
 A graph runs first without TensorFlow's optimizer of graphs, which often takes longer than the first run itself. A small one
 without effects is tried on the calling thread. Once the calls have taken as long as the optimizer may, the optimised graph is
 tried: so at most as much is lost as has been won or spent before. What is slower is left again.
+
+A twin of which XLA computes a part is made beside the calls, once they have taken a share of what that is predicted to take. Its calls
+and those of the best form so far are then timed in turn.
 """
 from __future__ import annotations
 
+import statistics
 import threading
 from collections.abc import Callable, Generator
+from typing import Any, Protocol
 
-__all__ = ["APART", "INLINE", "INLINE_FUNCTIONS", "INLINE_SECONDS", "OPTIMISED", "QUICK", "Trial"]
+__all__ = ["APART", "COMPILED", "INLINE", "INLINE_FUNCTIONS", "INLINE_SECONDS", "OPTIMISED", "QUICK", "Compiler", "Form", "Trial"]
 
 CALLS, SLOW_CALLS, SLOW = 8, 3, 5e-3  # calls that decide, and how many of those that take this many seconds
 INLINE_SECONDS, INLINE_FUNCTIONS = 5e-4, 500  # TensorFlow never forgets a function that ran on the calling thread
 OPTIMISER = 3.0  # how long it takes, at most, in terms of the first run
 GAIN = 0.97
+COMPILED_SECONDS = 1e-4  # it takes about as long to call what XLA has compiled
+COMPILING_SHARE = 0.5  # of the predicted time, to be spent before: the process may have to wait for the compiler before it can end
+FIRST_LOOK = 0.2  # seconds that compiling takes at least
+COMPILED_GAIN, HOPELESS = 0.93, 3.0
 QUICK, OPTIMISED = True, False  # without and with the optimizer
 INLINE, APART = True, False  # on the calling thread, on those of the runtime
 
-Form = tuple[bool, bool]  # of each pair, one
+Form = tuple[bool, ...]  # of each pair, one
+COMPILED: Form = (QUICK, APART, True)  # the twin
+
+
+class Compiler(Protocol):
+    """Makes the twin of a graph; `function` is there when it has `ended` well."""
+
+    function: Any
+    ended: bool
+    missed: str  # in the text of an error of the twin that comes before anything has been done
+    places: list[int]  # of inputs whose shapes vary
+    shapes: tuple[Any, ...]  # theirs, in calls that the twin serves
+
+    @property
+    def is_busy(self) -> bool: ...
+
+    def predicted(self) -> float: ...
+
+    def shapes_of(self, inputs: Any) -> tuple[Any, ...]: ...
+
+    def saw(self, inputs: Any) -> None: ...
+
+    def start(self, inputs: Any) -> None: ...
 
 
 class Trial:
@@ -26,10 +57,12 @@ class Trial:
 
     inlined = 0  # functions that were tried on the calling thread
 
-    def __init__(self, may_inline: Callable[[], bool], may_switch: bool) -> None:
+    def __init__(self, may_inline: Callable[[], bool], may_switch: bool, compiler: Compiler | None = None) -> None:
         self.form: Form = (QUICK if may_switch else OPTIMISED, APART)
+        self.best: Form = self.form  # of the forms that serve any call
         self.ended = False
-        self._may_inline, self._may_switch = may_inline, may_switch
+        self.asks = False  # for the twin
+        self._may_inline, self._may_switch, self._compiler = may_inline, may_switch, compiler
         self._lock = threading.Lock()
         self._steps = self._plan()
         next(self._steps)
@@ -47,7 +80,8 @@ class Trial:
 
     def _plan(self) -> Generator[None, float, None]:
         spent = first = yield
-        best, times = self.form, (yield from self._times())
+        times = yield from self._times()
+        best: Form = self.best
         spent, fastest = spent + sum(times), min(times)
         if fastest < INLINE_SECONDS and Trial.inlined < INLINE_FUNCTIONS and self._may_inline():
             Trial.inlined += 1
@@ -55,7 +89,9 @@ class Trial:
         if self._may_switch:
             while spent < OPTIMISER * first:
                 spent += yield
-            yield from self._better((OPTIMISED, best[1]), best, fastest * GAIN)
+            best, fastest = yield from self._better((OPTIMISED, best[1]), best, fastest * GAIN)
+        if self._compiler is not None and fastest > COMPILED_SECONDS:
+            yield from self._compiled(self._compiler, spent)
 
     def _better(self, form: Form, best: Form, fastest: float) -> Generator[None, float, tuple[Form, float]]:
         """The better one of a new form and the best one so far, which is the form from now on."""
@@ -64,12 +100,32 @@ class Trial:
         found = min((yield from self._times()))
         if found >= fastest:
             form, found = best, fastest
-        self.form = form
+        self.form = self.best = form
         return form, found
+
+    def _compiled(self, compiler: Compiler, spent: float) -> Generator[None, float, None]:
+        """Have the twin made when that is worth it, and take it if it is faster."""
+        while spent < COMPILING_SHARE * FIRST_LOOK or spent < COMPILING_SHARE * compiler.predicted():
+            spent += yield
+        self.asks = True
+        while not compiler.ended:
+            yield
+        self.asks = False
+        if compiler.function is None:
+            return
+        self.form = COMPILED
+        yield  # made ready
+        times: dict[Form, list[float]] = {COMPILED: [], self.best: []}
+        while len(times[self.best]) < (SLOW_CALLS if times[self.best] and min(times[self.best]) > SLOW else CALLS):
+            for self.form, found in times.items():
+                found.append((yield))
+            if min(times[COMPILED]) > HOPELESS * max(times[self.best]):
+                break
+        pays = statistics.median(times[COMPILED]) < COMPILED_GAIN * statistics.median(times[self.best])
+        self.form = COMPILED if pays else self.best
 
     def _times(self) -> Generator[None, float, list[float]]:
         times = [(yield)]
         while len(times) < (SLOW_CALLS if min(times) > SLOW else CALLS):
             times.append((yield))
         return times
-

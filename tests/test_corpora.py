@@ -46,6 +46,23 @@ def test_reading_conformance(verdict: str, right: bool, wrong: bool) -> None:
     assert corpora.read_conformance(document) == [corpora.Verdict("a", "loops", right, wrong, in_graph=False)]
 
 
+def test_reading_keras() -> None:
+    found = [("a", "pass", True, 0.1), ("b", "pass", True, 0.9), ("c", "wrong", True, 0.1), ("d", "pass", False, None)]
+    document = {
+        "results": [
+            {"name": name, "theme": "fit", "deterministic": stable, "results": {"imp2tf": {"cls": verdict, "ratio": ratio}}}
+            for name, verdict, stable, ratio in found
+        ]
+    }
+    verdicts = corpora.read_keras(document)
+    assert [(one.name, one.right, one.wrong, one.in_graph) for one in verdicts] == [
+        ("a", True, False, True),
+        ("b", True, False, False),
+        ("c", False, True, True),
+        ("d", False, False, None),
+    ]
+
+
 @pytest.mark.parametrize(
     ("floors", "fallen"),
     [

@@ -1,6 +1,7 @@
 """Library calls made by graphs: what they return, change and raise; and substitutes for them."""
 from __future__ import annotations
 
+import collections
 import itertools
 import math
 import random
@@ -14,7 +15,7 @@ import tensorflow as tf
 
 import imp2tf
 from imp2tf.reach import reach_of
-from imp2tf.results import Dense, Nothing, Object, OneOf, Parts, Plain, join_kinds, kind_of, watched_arguments
+from imp2tf.results import Changed, Dense, Nothing, Object, OneOf, Parts, Plain, join_kinds, kind_of, watched_arguments
 
 ONE, TWO = tf.constant(1.0), tf.constant(2.0)
 
@@ -148,6 +149,25 @@ def test_another_kind_after_a_variable_has_changed_is_an_error() -> None:
     assert converted(ONE)[1] == 4.0
 
 
+def test_an_argument_kept_on_a_later_call_only_is_an_error() -> None:
+    known = collections.UserDict({1: [0]})
+
+    def remembers(x):
+        values = [4]
+        got = known.setdefault(1, values)
+        values.append(5)
+        return x, got
+
+    converted = convert(remembers)
+    assert [converted(ONE)[1] for _ in range(2)] == [[0], [0]]
+    del known[1]
+    with pytest.raises(imp2tf.ConversionError, match="setdefault kept an object that it was given, unlike before"):
+        converted(ONE)
+    assert known == {1: [4]}
+    del known[1]
+    assert converted(ONE)[1] is known[1] and known == {1: [4, 5]}
+
+
 def test_a_slow_call_is_waited_for_in_order(capsys: pytest.CaptureFixture[str]) -> None:
     def waits(x):
         print("before")
@@ -251,13 +271,21 @@ def test_lists_are_parts_only_if_nobody_else_knows_them() -> None:
 
 def test_arguments_are_watched() -> None:
     items, kept = [1, 2], []
-    unchanged = watched_arguments([items, {"a": 1}, np.zeros(3), 5])
-    assert unchanged()
+    touched = watched_arguments([items, {"a": 1}, np.zeros(3), 5])
+    assert touched() == ""
     kept.append(items)
-    assert not unchanged()
+    assert touched() == "kept"
     kept.clear()
     items.append(3)
-    assert not unchanged()
+    assert touched() == "changed"
+
+
+def test_changes_of_arguments_are_made_again() -> None:
+    result, given = [1], ([1, 2], {"a": 1}, np.ones(2), {3}, 5, "text")
+    mine = ([0], {}, np.zeros(2), set(), 6, "text")
+    assert Changed(result, given).again(mine) is result
+    assert mine[0] == [1, 2] and mine[1] == {"a": 1} and mine[2].tolist() == [1.0, 1.0] and mine[3:] == ({3}, 6, "text")
+    assert Changed(given[0], given).again(mine) is mine[0]
 
 
 def test_reach() -> None:

@@ -17,13 +17,13 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "reading programs",
         ("source", "source_file", "mangling", "quote", "analysis", "analysis.*", "inversion", "rewrite", "targets", "conversion"),
     ),
-    ("values and the heap", ("values", "places", "sources", "session", "heap", "arrays", "results", "reach", "seed_stream")),
+    ("values and the heap", ("values", "places", "sources", "session", "heap", "links", "arrays", "results", "reach", "seed_stream")),
     ("the lattice", ("snapshots", "specs", "compound_specs", "growable", "tables", "join", "sharing")),
     (
         "regions of the graph",
         (
             "placement", "plan", "effects", "inspection", "exceptions", "random_ops", "connectivity", "junctions", "records", "states",
-            "region", "looping", "exits", "speculation",
+            "region", "looping", "exits", "xla", "xla.*", "speculation",
         ),
     ),
     (
@@ -31,16 +31,16 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             "alternatives", "arithmetic", "array_items", "attributes", "calls", "constants", "container_cursors", "container_items",
             "container_methods", "containers", "cursors", "deferred_calls", "dict_views", "elements", "forcing", "foreign", "generators",
-            "growable_items", "iterables", "iteration", "loops", "lowering", "opaque", "operations", "picking", "refusals", "searches",
-            "stacked_lists", "state_lists", "substitution", "table_items", "try_state", "user_iterators",
+            "growable_items", "iterables", "iteration", "loops", "lowering", "opaque", "operations", "picking", "refusals", "runs",
+            "searches", "stacked_lists", "state_lists", "substitution", "table_items", "texts", "try_state", "user_iterators",
         ),
     ),
     ("features", ("converters", "converters.*")),
     (
         "running",
         (
-            "accounts", "parameters", "input_signature", "guards", "profile", "taped", "runs", "graph", "trace", "verify", "dispatch",
-            "embedding", "report",
+            "accounts", "parameters", "input_signature", "guards", "profile", "taped", "graph", "trace", "verify", "dispatch", "embedding",
+            "report",
         ),
     ),
     ("front ends", ("__init__", "__main__", "api", "distribution", "keras", "keras.*", "export", "export_*", "check")),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -29,12 +30,13 @@ from imp2tf.keras.applying import applied
 from imp2tf.keras.carried import CarriedLosses, summing, while_loop
 from imp2tf.lowering import adopted, lowered
 from imp2tf.places import Attribute, Contents, Tail
+from imp2tf.profile import watched
 from imp2tf.session import NOT_STORED, Session, active, interposing, suspended
 from imp2tf.sources import PlacePart, Setting
 from imp2tf.tf_compat import in_eager_mode
 from imp2tf.values import UNBOUND
 
-__all__ = ["interposed"]
+__all__ = ["interposed", "observed"]
 
 CONTAINERS = (list, tuple, dict, set, frozenset)
 SMALL_ARRAY = 4096
@@ -104,6 +106,16 @@ def interposed() -> Iterator[None]:
         _hooks.leave()
 
 
+@contextlib.contextmanager
+def observed() -> Iterator[None]:
+    """Who watches a run in Python on this thread sees the calls of the user's functions that Keras makes, too."""
+    _hooks.enter()
+    try:
+        yield
+    finally:
+        _hooks.leave()
+
+
 def _session() -> Session | None:
     session = active()
     return session if session is not None and session.interposed else None
@@ -113,7 +125,9 @@ def _session() -> Session | None:
 def _read(owner: Any, name: str) -> Any:
     """``owner.name`` for a Keras object."""
     session = _session()
-    if session is None or name.startswith("__"):
+    if session is None:
+        return _seen(owner, name)
+    if name.startswith("__"):
         return _get(owner, name)
     if not session.counts["keras"]:
         session.counts["keras"] = 1
@@ -133,6 +147,17 @@ def _read(owner: Any, name: str) -> Any:
         with summing(name == "losses"):
             return _get(owner, name)
     return _presented(session, owner, name, _field(session, owner, name, found))
+
+
+def _seen(owner: Any, name: str) -> Any:
+    """What is read while no trace runs: Keras calls the user's functions in the form that is watched, if anybody watches."""
+    value = _get(owner, name)
+    if not isinstance(value, (types.FunctionType, types.MethodType)) or not is_user_function(getattr(value, "__func__", value)):
+        return value
+    kept = name in _get(owner, "__dict__") and name not in private.CALLED_AT_ONCE
+    if kept or not sys._getframe(2).f_globals.get("__name__", "").startswith("keras."):
+        return value
+    return watched(value)
 
 
 def _static(cls: type, name: str) -> Any:

@@ -5,6 +5,7 @@ does not have, so that a new version is named by a failing test rather than by a
 """
 from __future__ import annotations
 
+import contextlib
 import inspect
 import sys
 import types
@@ -13,6 +14,7 @@ from typing import Any
 
 import keras
 import tensorflow as tf
+from keras.src import backend as _backend
 from keras.src.backend.tensorflow import trainer as _trainer
 from keras.src.saving.keras_saveable import KerasSaveable
 from keras.src.trainers.compile_utils import CompileLoss
@@ -21,6 +23,7 @@ from keras.src.utils import traceback_utils as _tracebacks
 __all__ = [
     "BASES",
     "BOOKKEEPING",
+    "CALLED_AT_ONCE",
     "FILTERING",
     "FIXED_IN_VARIABLES",
     "LOOPING",
@@ -29,19 +32,23 @@ __all__ = [
     "TRACKING",
     "TRAINER",
     "TensorFlow",
+    "build_symbolically",
     "converts_optionals",
     "described_call",
     "flat_layers",
     "forget_functions",
+    "has_own_strategy",
     "is_trainer",
     "joined_batches",
     "makers",
     "mask_of",
     "reads_static_batch",
     "reduced",
+    "replace_building",
     "replace_call",
     "self_test",
     "settings",
+    "specs_through",
     "strategy_of",
     "tells_arguments",
     "variables_of",
@@ -98,6 +105,8 @@ FIXED_IN_VARIABLES = frozenset({
     "_aggregation", "_autocast", "_dtype", "_initializer", "_layout", "_ndim", "_shape", "_synchronization", "_value",
     "_should_act_as_resource_variable",
 })
+# Attributes under which Keras keeps functions of the user that it reads only to call them.
+CALLED_AT_ONCE = frozenset({"activation", "call", "fn", "_fn", "function", "recurrent_activation", "update_state"})
 STEPS = {"train": "train_step", "test": "test_step", "predict": "predict_step"}
 _MADE = tuple(f"make_{kind}_function" for kind in STEPS)
 
@@ -131,6 +140,36 @@ def mask_of(tensor: Any) -> Any:
 def forget_functions(model: Any) -> None:
     """Let the next call make its step functions anew."""
     model.train_function = model.test_function = model.predict_function = None
+
+
+def replace_building(wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Put a wrapper around what builds models under a strategy."""
+    _trainer.TensorFlowTrainer._maybe_symbolic_build = wrapper(_trainer.TensorFlowTrainer._maybe_symbolic_build)
+
+
+def has_own_strategy(model: Any) -> bool:
+    """Whether a model was made under a strategy, and is built under it before its first step."""
+    return model._distribute_strategy is not None
+
+
+def build_symbolically(model: Any, batch: Any) -> None:
+    """Make all variables that steps on such batches need."""
+    model._symbolic_build(data_batch=batch)
+
+
+@contextlib.contextmanager
+def specs_through(wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Iterator[None]:
+    """Inside, what Keras runs to learn shapes is wrapped."""
+    original = _backend.compute_output_spec
+
+    def compute_output_spec(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        return original(wrapper(function), *args, **kwargs)
+
+    _backend.compute_output_spec = compute_output_spec
+    try:
+        yield
+    finally:
+        _backend.compute_output_spec = original
 
 
 def strategy_of(model: Any) -> Any:
@@ -197,12 +236,14 @@ def described_call(method: Callable[..., Any], owner: Any, args: tuple[Any, ...]
 def self_test() -> list[str]:
     """The private names of Keras that this version does not have as they are needed."""
     trainer = _trainer.TensorFlowTrainer
-    missing = [name for name in (*_MADE, "_maybe_symbolic_build", *STEPS.values()) if not callable(getattr(trainer, name, None))]
+    needed = (*_MADE, "_maybe_symbolic_build", "_symbolic_build", *STEPS.values())
+    missing = [name for name in needed if not callable(getattr(trainer, name, None))]
     missing += [name for name in ("reduce_per_replica", "concat") if not callable(getattr(_trainer, name, None))]
     missing += [base.__name__ for base in BASES if "__getattribute__" in vars(base)]
     missing += [made.__name__ for made in MADE_BY if not isinstance(vars(made).get("__init__"), types.FunctionType)]
     missing += [cls.__name__ for cls in (keras.Layer, keras.Loss, keras.Metric, keras.Optimizer) if not issubclass(cls, KerasSaveable)]
     missing += [FILTERING] if not callable(getattr(keras.optimizers.Optimizer, FILTERING, None)) else []
+    missing += [] if callable(getattr(_backend, "compute_output_spec", None)) else ["compute_output_spec"]
     layer = keras.layers.Dense(1)
     layer(tf.zeros([1, 1]))
     missing += [name for name in ("_losses", "_loss_ids", "_called", "_tracker") if name not in vars(layer)]

@@ -5,6 +5,7 @@ what they see with ``run_eagerly=True``, and what they change is seen by the nex
 """
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -14,9 +15,10 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.dispatch import Dispatcher
-from imp2tf.graph import Graph
+from imp2tf.graph import CannotGoOn, Graph
 from imp2tf.keras import private
-from imp2tf.keras.interposition import interposed
+from imp2tf.keras.interposition import interposed, observed
+from imp2tf.keras.replicas import is_distributed, on_all_replicas, reduced
 from imp2tf.options import Options
 
 __all__ = ["Step", "StepDispatcher", "predict_function", "running_as_python", "step_function"]
@@ -37,15 +39,29 @@ def running_as_python() -> bool:
     return _thread.as_python > 0
 
 
+@contextlib.contextmanager
+def _in_python() -> Iterator[None]:
+    _thread.as_python += 1
+    try:
+        yield
+    finally:
+        _thread.as_python -= 1
+
+
 class StepDispatcher(Dispatcher):
     """The graphs of one step of a model."""
 
     def _plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        _thread.as_python += 1
-        try:
+        with _in_python():
             return super()._plain(args, kwargs)
-        finally:
-            _thread.as_python -= 1
+
+    def _profiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with _in_python(), observed():
+            return super()._profiled(args, kwargs)
+
+    def _go_on(self, graph: Graph, stuck: CannotGoOn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with _in_python(), observed():
+            return super()._go_on(graph, stuck, args, kwargs)
 
     def _traced(self, values: Sequence[Any]) -> Graph:
         with interposed():
@@ -80,17 +96,14 @@ class Step:
         self.model = model
         self.reduction = "concat" if kind == "predict" else "auto"
         self.function: Callable[[Any], Any] = getattr(model, private.STEPS[kind])
-        self.dispatcher = StepDispatcher(self.function, Options(
+        function = on_all_replicas(model, self.function) if is_distributed(model) else self.function
+        self.dispatcher = StepDispatcher(function, Options(
             jit_compile=True if model.jit_compile is True else None, recompile_limit=RECOMPILE_LIMIT))
 
     def __call__(self, data: Any) -> Any:
         if private.converts_optionals():
             data = keras.tree.map_structure(lambda one: None if isinstance(one, tf.experimental.Optional) else one, data)
-        strategy = private.strategy_of(self.model)
-        if tf.distribute.has_strategy() or type(strategy).__name__ != "_DefaultDistributionStrategy":
-            return private.reduced(strategy.run(self.function, args=(data,)), strategy, self.reduction)
-        return private.reduced(self.dispatcher((data,), {}), strategy, self.reduction)
-
+        return reduced(self.dispatcher((data,), {}), self.model, self.reduction)
 
     def stats(self) -> dict[str, Any]:
         """What happened so far."""

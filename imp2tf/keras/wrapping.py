@@ -12,6 +12,7 @@ import keras
 
 from imp2tf.keras import private
 from imp2tf.keras.forward import KEPT, call_model
+from imp2tf.keras.replicas import build
 from imp2tf.keras.steps import predict_function, step_function
 
 __all__ = ["is_wrapped", "stats", "unwrap", "wrap", "wrapping"]
@@ -121,6 +122,21 @@ def _calling(original: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _building(original: Callable[..., Any]) -> Callable[..., Any]:
+    """What Keras does before the first step of a model that was made under a strategy."""
+
+    @functools.wraps(original)
+    def build_model(self: Any, iterator: Any = None, data_batch: Any = None) -> Any:
+        if not is_wrapped(self) or self.run_eagerly or not private.has_own_strategy(self):
+            return original(self, iterator=iterator, data_batch=data_batch)
+        if iterator is not None:
+            data_batch = next(next(batches for _, _, batches in iterator))
+        return build(self, data_batch)
+
+    return build_model
+
+
 private.replace_call(_calling)
+private.replace_building(_building)
 for _kind, _original, _replace in private.makers():
     _replace(_making(_kind, _original))

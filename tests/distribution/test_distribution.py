@@ -12,7 +12,7 @@ from tests.project_modules import ROOT
 
 SECONDS = 240
 BLOCK = re.compile(r"^BEGIN (\w+) (\w+)\n(.*?)\n?^END (.*?)$", re.MULTILINE | re.DOTALL)
-EAGER = {"update_under_a_tensor_if"}  # replicas cannot meet in a branch of a graph
+RARELY_EAGER = {"update_under_a_tensor_if"}  # replicas cannot meet in a branch of a graph, which one of three calls enters
 
 
 def python(*arguments):
@@ -47,8 +47,8 @@ def test_under_a_mirrored_strategy(name, way, mirrored_runs):
     expected_text, expected, _ = mirrored_runs[name, "plain"]
     assert found == expected
     assert text == expected_text
-    if name in EAGER:
-        assert (stats["eager_calls"], [one["code"] for one in stats["fallbacks"]]) == (3, ["I2T109"])
+    if name in RARELY_EAGER:
+        assert (stats["eager_calls"], [one["code"] for one in stats["fallbacks"]]) == (1, ["I2T117"])
     else:
         assert (stats["graph_calls"], stats["fallbacks"]) == (3, [])
 

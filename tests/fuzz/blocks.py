@@ -169,6 +169,7 @@ def _for(w: Writer) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ try and with
+HANDLED = ("print(type(error).__name__, error)",) * 3 + ("print(error, type(error.__context__).__name__)",)
 _HANDLERS = {
     "except ValueError as error:": 2.0, "except Odd as error:": 1.5, "except (ValueError, KeyError):": 1.0, "except Exception as error:": 1.5,
     "except Odd:": 1.0, "except RuntimeError:": 0.5, "except (TypeError, AttributeError):": 0.5,
@@ -186,7 +187,7 @@ def _try(w: Writer) -> None:
     handlers = [] if w.rng.random() < 0.2 else list(dict.fromkeys(w.pick(_HANDLERS) for _ in range(w.rng.choice([1, 1, 2]))))
     for head in handlers:
         w.line(head)
-        paths += _branch(w, 2, "print(type(error).__name__, error)" if "error:" in head else 'print("caught")')
+        paths += _branch(w, 2, w.rng.choice(HANDLED) if "error:" in head else 'print("caught")')
     if handlers and body and w.rng.random() < 0.25:
         w.line("else:")
         w.scope = body[0]

@@ -17,6 +17,7 @@ PARAMETERS = {
     "mode": "str", "option": "any", "numbers": "li", "w": "float",
 }
 ALWAYS = ("x", "n", "v", "box")
+SIZES = (2, 3, 3, 5, 5, 8, 8, 12, 20)    # statements: a small program takes a tenth of the time of a large one
 DEFAULTS = {"y": "tf.constant(0.5)", "flag": "False", "mode": '"low"', "option": "None", "w": "0.5"}
 
 PRELUDE = '''\
@@ -251,7 +252,7 @@ def _function(rng: random.Random, language: Language, head: str, kinds: dict[str
 
 def _main(rng: random.Random, language: Language, parameters: list[str]) -> str:
     scope = Scope({name: PARAMETERS[name] for name in parameters}, fixed={"box"})
-    w = Writer(rng, language, scope, NAMES, budget=rng.choice([3, 5, 8, 12, 20]))
+    w = Writer(rng, language, scope, NAMES, budget=rng.choice(SIZES))
     if rng.random() < 0.25:
         w.line("global G")
         scope.bind("G", "int")

@@ -24,6 +24,7 @@ class Raised:
     of_operation: bool
     args: Description
     cause: str
+    contexts: tuple[str, ...]
     user_lines: tuple[int, ...]
     trace: str
 
@@ -42,10 +43,19 @@ def describe_exception(error: BaseException, user_file: str) -> Raised:
         message=_without_decoration(str(error)) if of_operation else str(error),
         of_operation=of_operation,
         args=describe(() if of_operation else error.args),
+        contexts=() if of_operation else tuple(_contexts(error)),
         cause="none" if cause is None else f"{_class_name(cause)}: {cause}",
         user_lines=user_lines,
         trace="".join(traceback.format_exception(error)),
     )
+
+
+def _contexts(error: BaseException) -> Iterator[str]:
+    """What was handled when an exception was raised, and so on; of TensorFlow's errors the text is not compared."""
+    one = error.__context__
+    while one is not None:
+        yield _class_name(one) if isinstance(one, tf.errors.OpError) else f"{_class_name(one)}: {one}"
+        one = one.__context__
 
 
 def exception_differences(place: str, eager: Raised, other: Raised) -> Iterator[Difference]:
@@ -55,6 +65,8 @@ def exception_differences(place: str, eager: Raised, other: Raised) -> Iterator[
         yield Difference("exception", place, str(eager), str(other))
         return
     yield from differences("exception arguments", place, eager.args, other.args)
+    if eager.contexts != other.contexts:
+        yield Difference("exception context", place, str(eager.contexts), str(other.contexts))
     if eager.cause != other.cause:
         yield Difference("exception cause", place, eager.cause, other.cause)
     if eager.user_lines and not _shows_line(other, eager.user_lines[-1]):

@@ -176,6 +176,27 @@ def raises_always() -> World:
 
 
 @program("assert_raise")
+def raises_always_with_a_text_of_the_run() -> World:
+    seen = []
+
+    def fn(x, scale):
+        seen.append(scale)
+        raise ValueError(f"{float(x):.1f} times {scale}")
+    return fn, [call(f32(1.5), 2), call(f32(2.5), 2), call(f32(2.5), 3.0)], lambda: seen
+
+
+@program("assert_raise")
+def raises_always_with_a_number_of_the_run() -> World:
+    def total(x):
+        raise KeyError(int(x), x, "k")
+
+    def fn(x):
+        for _ in range(2):
+            total(x + 1.0)
+    return fn, each(f32(1.5), f32(2.5))
+
+
+@program("assert_raise")
 def what_is_raised_is_no_exception() -> World:
     def fn(x):
         if x > 0:

@@ -375,3 +375,139 @@ def views_show_values_of_their_turn() -> World:
             counts[1] = counts[1] + value
         return table, counts
     return fn, [call(f32(1.0), i32(1)), call(f32(2.0), i32(4))]
+
+
+def _ordered(*values):
+    return collections.OrderedDict(zip("abc", map(f32, values or (1.0, 2.0, 3.0))))
+
+
+@program("dicts_sets", graph=True)
+def ordered_dict_moved_in_order() -> World:
+    table = _ordered()
+
+    def fn(x):
+        table["b"] = x
+        table.move_to_end("a")
+        if x > 1.0:
+            table.move_to_end("c", last=False)
+        return x * 2.0
+    return fn, each(f32(1.0), f32(2.0), f32(0.5)), lambda: list(table.items())
+
+
+@program("dicts_sets", graph=True)
+def ordered_dict_popped_at_both_ends() -> World:
+    table = _ordered()
+
+    def fn(x):
+        first, one = table.popitem(last=False)
+        last, two = table.popitem()
+        table[last] = one * x
+        table[first] = two
+        return first, last, one + two
+    return fn, each(f32(1.0), f32(2.0), f32(0.5)), lambda: list(table.items())
+
+
+@program("dicts_sets", graph=True)
+def recently_used_entries() -> World:
+    class Cache:
+        def __init__(self):
+            self.kept = collections.OrderedDict()
+
+        def get(self, key, x):
+            if key in self.kept:
+                self.kept.move_to_end(key)
+            else:
+                self.kept[key] = x * 2.0
+            while len(self.kept) > 2:
+                self.kept.popitem(last=False)
+            return self.kept[key]
+
+    cache = Cache()
+    return cache.get, [call("a", f32(1.0)), call("b", f32(2.0)), call("a", f32(3.0)), call("c", f32(4.0)), call("b", f32(5.0))], \
+        lambda: list(cache.kept.items())
+
+
+@program("dicts_sets", graph=True)
+def order_of_a_dict_after_pop_and_set() -> World:
+    table = dict(_ordered())
+
+    def fn(x):
+        for _ in tf.range(2):
+            table["a"] = table.pop("a") + x
+        return list(table)
+    return fn, each(f32(1.0), f32(2.0)), lambda: list(table.items())
+
+
+@program("dicts_sets")
+def ordered_dicts_are_equal_in_order() -> World:
+    def fn(x, one, other):
+        same = one == other
+        one.move_to_end("a")
+        return same, one == other, one == dict(other), dict(one) == other, list(reversed(one))
+    def pair():
+        return collections.OrderedDict(a=1, b=2), collections.OrderedDict(a=1, b=2)
+    return fn, [call(f32(1.0), *pair()), call(f32(1.0), *pair())]
+
+
+@program("dicts_sets")
+def ordered_dict_under_run_time_keys() -> World:
+    def fn(x, n):
+        table = collections.OrderedDict()
+        for i in tf.range(n):
+            table[int(i) * 2] = x + 1.0
+        table.move_to_end(0)
+        key, value = table.popitem(last=False)
+        return key, value, list(table)
+    return fn, [call(f32(1.0), i32(3)), call(f32(2.0), i32(2)), call(f32(2.0), i32(4))]
+
+
+@program("dicts_sets")
+def ordered_dict_of_a_class_with_hooks() -> World:
+    class Noisy(collections.OrderedDict):
+        def __setitem__(self, key, value):
+            seen.append(key)
+            super().__setitem__(key, value)
+
+    seen = []
+    table = Noisy(a=f32(1.0), b=f32(2.0))
+
+    def fn(x):
+        table["a"] = x
+        table.move_to_end("a")
+        return table["b"]
+    return fn, each(f32(1.0), f32(2.0)), lambda: (list(table.items()), seen)
+
+
+@program("dicts_sets", grad=True)
+def ordered_dict_under_a_tape() -> World:
+    table = _ordered()
+
+    def fn(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            total = x
+            for name in list(table):
+                total = total * table[name] + x
+                if x > 0.0:
+                    table.move_to_end(name, last=False)
+        return total, tape.gradient(total, x)
+    return fn, each(f32(1.0), f32(-2.0), f32(0.5)), lambda: list(table.items())
+
+
+@program("dicts_sets")
+def containers_of_several_kinds_compared() -> World:
+    def fn(x, a, b):
+        answers = []
+        for one, other in ((a, b), (b, a), (a, a.copy())):
+            answers += [one == other, one != other]
+        try:
+            answers.append(a < b)
+        except TypeError as error:
+            answers.append(str(error))
+        return answers, x
+    counter = collections.Counter
+    deque = collections.deque
+    return fn, [call(f32(1.0), *pair) for pair in (
+        (counter(a=1, b=0), counter(a=1)), (counter(a=1, b=0), {"a": 1}), (counter("ab"), counter("ba")), ([1, 2], deque([1, 2])),
+        (deque([1, 2]), deque([1, 3])), (deque([f32(1.0)]), [f32(1.0)]), ({1}, {1, 2}), ([1], {1}), ({}, []),
+        (collections.defaultdict(int, a=1), collections.OrderedDict(a=1)), (collections.OrderedDict(a=1, b=2), {"b": 2, "a": 1}))]

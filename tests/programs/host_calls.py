@@ -558,3 +558,43 @@ def integers_too_large_for_a_graph() -> World:
     def fn(x):
         return x, r.getrandbits(80)
     return fn, [call(i32(1)), call(i32(2)), call(i32(3))]
+
+
+def _reading(x, stream):
+    buffer = np.zeros(3, np.uint8)
+    count = stream.readinto(buffer)
+    return x * 2.0, count, buffer
+
+
+def _at_its_end():
+    stream = io.BytesIO(b"abcdefgh")
+    stream.seek(0, 2)
+    return stream
+
+
+@program("host_calls", repeat=1)
+def argument_changed_on_a_later_call_only() -> World:
+    stream = _at_its_end()
+
+    def fn(x):
+        return _reading(x, stream)
+    calls = [call(f32(1.0)), call(f32(2.0)), call(f32(1.0)), call(f32(2.0)), call(f32(2.0))]
+    calls[2] = (*calls[2], lambda: stream.seek(0))
+    return fn, calls, stream.tell
+
+
+@program("host_calls", repeat=1)
+def argument_changed_under_try_after_another_call() -> World:
+    stream, numbers = _at_its_end(), iter(range(100))
+
+    class Reader:
+        def read(self, x):
+            number = next(numbers)
+            try:
+                return number, _reading(x, stream)
+            except ValueError:
+                return number
+
+    calls = [call(f32(1.0)), call(f32(2.0)), call(f32(1.0)), call(f32(2.0)), call(f32(2.0))]
+    calls[2] = (*calls[2], lambda: stream.seek(0))
+    return Reader().read, calls, lambda: (stream.tell(), next(numbers))

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import keras
 import numpy as np
@@ -324,3 +325,75 @@ def constants_of_tensors() -> World:
         except ValueError:
             return x * tf.constant([[float(x)], [2.0]])
     return fn, each(f32(2.0), f32(3.0))
+
+
+@program("library_calls", graph=True)
+def constant_of_numbers_that_the_run_counts() -> World:
+    def fn(x):
+        n = 0
+        for v in x:
+            if v > 0:
+                n += 1
+        share = n / 3
+        return tf.constant(n), tf.constant([n, 2]), tf.constant([[share, 1.0], [n, 2]]), tf.constant((share, 0.5), tf.float64), \
+            tf.convert_to_tensor([n > 1, True]), tf.constant(n, shape=(2, 2)), tf.constant([n, 7, 8, 9], shape=(2, 2))
+    return fn, each(f32([1.0, -2.0, 3.0]), f32([-1.0, -2.0, -3.0]))
+
+
+@program("library_calls")
+def constant_of_numbers_that_eager_refuses() -> World:
+    def fn(x):
+        return tf.constant([float(tf.reduce_sum(x)), 1.0], tf.int32)
+    return fn, each(f32([1.0, -2.0, 3.0]))
+
+
+@program("library_calls", graph=True)
+def keras_variable_beside_a_counted_number() -> World:
+    step, half = keras.Variable(3, dtype="int64", trainable=False), keras.Variable(0.5, dtype="float16")
+
+    def fn(x):
+        n, share = 0, 0.0
+        for v in x:
+            if v > 0:
+                n += 1
+                share += 0.25
+        found = [step < n, n <= step, step == n, step != n, step + n, n - step, step * share, share / half, half % share, half ** n]
+        if step > n and half == share:
+            found.append(step // max(n, 1))
+        return found
+    return fn, each(f32([1.0, -2.0, 3.0]), f32([1.0, 2.0, 3.0]))
+
+
+@program("library_calls")
+def fraction_beside_a_counted_number() -> World:
+    two = Fraction(2)
+
+    def fn(x):
+        n = 0
+        for v in x:
+            if v > 0:
+                n += 1
+        return two == n, n != two, two < n, complex(2) == n, None == n, "2" != n  # noqa: E711
+    return fn, each(f32([1.0, -2.0, 3.0]), f32([1.0, 2.0, 3.0]))
+
+
+@program("library_calls", graph=True)
+def zip_that_is_strict() -> World:
+    def fn(xs, ys):
+        total = tf.constant(0.0)
+        for a, b, c in zip(xs, ys, [1.0, 2.0, 3.0], strict=True):
+            if a > b:
+                total += a * c
+        kept = [x for x in xs if x > 1.0]
+        return total, [a * b for a, b in zip(kept, [y for y in ys if y > 1.0], strict=True)]
+    return fn, [((f32([1.0, 2.0, 3.0]), f32([2.0, 1.0, 3.0])), {}), ((f32([3.0, 2.0, 1.0]), f32([2.0, 1.0, 3.0])), {})]
+
+
+@program("library_calls")
+def zip_that_is_strict_and_uneven() -> World:
+    def fn(xs, ys):
+        found = []
+        for a, b in zip(xs, [y for y in ys if y > 1.0], strict=True):
+            found.append(a * b)
+        return found
+    return fn, [((f32([1.0, 2.0]), f32([2.0, 5.0, 1.0])), {}), ((f32([3.0, 2.0]), f32([2.0, 3.0, 3.0])), {})]

@@ -229,3 +229,33 @@ def class_made_inside() -> World:
         counter.next()
         return counter.next()
     return fn, each(i32(1), i32(5))
+
+
+@program("nested_functions")
+def names_of_functions_made_in_blocks() -> World:
+    def fn(x):
+        made = []
+        for i in tf.range(2):
+            print((lambda z: z).__qualname__, i)
+        if x > 0.0:
+            def inner(z):
+                return lambda: z
+            print(inner.__name__, inner.__qualname__, inner(x).__qualname__)
+        for _ in range(2):
+            try:
+                made.append(lambda z: z + x)
+            finally:
+                made.append(lambda z: z * x)
+        return made, [one.__qualname__ for one in made]
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0))
+
+
+@program("nested_functions")
+def functions_printed_in_a_loop() -> World:
+    class Box:
+        def show(self, x):
+            for _ in tf.range(2):
+                self.total = x
+                print(str(lambda z: z).partition(" at ")[0])
+            return x
+    return Box().show, each(f32(1.0), f32(2.0))

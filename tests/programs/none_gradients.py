@@ -190,3 +190,32 @@ def second_gradient_of_a_loop() -> World:
             gradient = inner.gradient(y, x)
         return y, gradient, outer.gradient(gradient, x)
     return fn, each(f32(2.0), f32(3.0))
+
+
+@program("none_gradients", graph=True)
+def sum_that_starts_as_a_python_number() -> World:
+    weight = tf.Variable(2.0)
+
+    def fn(x):
+        with tf.GradientTape() as tape:
+            loss = 0.0
+            for v in x:
+                if v > 0:
+                    loss += v * weight
+        return tape.gradient(loss, [weight])
+    return fn, each(f32([1.0, -2.0, 3.0]), f32([2.0, 2.0, 0.0])), lambda: weight
+
+
+@program("none_gradients")
+def gradient_of_a_sum_without_terms() -> World:
+    weight = tf.Variable(2.0)
+
+    def fn(x):
+        print("begin")
+        with tf.GradientTape() as tape:
+            loss = 0.0
+            for v in x:
+                if v > 0:
+                    loss += v * weight
+        return tape.gradient(loss, weight)
+    return fn, each(f32([1.0, -2.0]), f32([-1.0, -1.0])), lambda: weight

@@ -160,3 +160,44 @@ def default_made_by_setdefault() -> World:
         row.append(x * 2)
         return table, row
     return fn, [call(f32(1.0), "a"), call(f32(-1.0), "a")]
+
+
+@program("shared_objects", graph=True)
+def dict_put_into_itself() -> World:
+    table = {"a": f32(1.0), "b": 1}
+
+    def fn(x, table):
+        table["c"] = table
+        table["a"] = table["c"]["a"] + x
+        return x * 2.0
+    return fn, [call(f32(1.0), table), call(f32(2.0), table), call(f32(3.0), {"a": f32(0.5)})], lambda: (table["a"], table["c"] is table)
+
+
+@program("shared_objects", graph=True)
+def list_in_a_tuple_in_itself() -> World:
+    items = [f32(1.0)]
+    items.append(("pair", items))
+
+    def fn(x, *, items):
+        items[0] = items[1][1][0] * x
+        return items[0]
+    return fn, [call(f32(2.0), items=items), call(f32(3.0), items=items)], lambda: (items[0], items[1][1] is items)
+
+
+@program("shared_objects", grad=True)
+def objects_in_a_ring_of_lists() -> World:
+    class Node:
+        def __init__(self, value):
+            self.value, self.others = f32(value), []
+
+        def step(self, x, nodes):
+            for node in nodes:
+                if x > 0.0:
+                    node.others[0].value = node.value + x
+            return self.value * x
+
+    first, second = Node(1.0), Node(2.0)
+    first.others, second.others = [second], [first]
+    nodes = [first, second]
+    nodes[0].others.append(nodes)
+    return first.step, [call(f32(1.0), nodes), call(f32(-2.0), nodes), call(f32(3.0), nodes)], lambda: (first.value, second.value)
