@@ -200,7 +200,8 @@ class Contents(Place):
             (self.owner.extend if isinstance(self.owner, collections.deque) else self.owner.update)(value)
 
     def _write_dict(self, value: dict[Any, Any]) -> None:
-        cls = collections.OrderedDict if isinstance(self.owner, collections.OrderedDict) else dict  # past the methods of the user's classes
+        found = next((cls for cls in (collections.OrderedDict, dict) if cls in type(self.owner).__mro__), None)
+        cls = found or type(self.owner)  # past the methods of the user's classes; what only looks like a dict (of tf.Module) has its own
         if list(self.owner) != list(value)[: len(self.owner)]:
             cls.clear(self.owner)  # in the same order the entries are kept, so that views and iterators stay valid
         for key, one in value.items():

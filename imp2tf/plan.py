@@ -243,10 +243,11 @@ class Recorder:
             return self._stacked(found, element)
         start, count = len(self.tensors), len(found.handles)
         self.tensors.extend(found.handles)
-        born = {id(one): self._add(one) for one in constants_in(element) if self.session.is_born(one)}
+        session = self.session
+        objects = {id(one): self._add(one) for one in constants_in(element) if session.is_born(one) or id(one) in session.sources}
 
         def make(build: Build) -> Any:
-            with realizing({key: recipe(build) for key, recipe in born.items()}):
+            with realizing({key: recipe(build) for key, recipe in objects.items()}):
                 return spec.realize(iter(build.tensors[start: start + count]))
 
         return make

@@ -11,6 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf import calls
+from imp2tf.collecting import rarely
 from imp2tf.effects import commits, has_effects_so_far, order_effects
 from imp2tf.errors import (
     Fallback,
@@ -214,7 +215,8 @@ def definition(function: Any) -> Location | None:
 def traced(body: Callable[..., list[tf.Tensor]], options: Options, function: Any, specs: Sequence[tf.TypeSpec] = ()) -> Any:
     """The concrete function that tracing `body` gives. Raises `Fallback` or `AlwaysRaises`."""
     try:
-        return tf.function(body, autograph=False, jit_compile=options.jit_compile).get_concrete_function(*specs)
+        with rarely():
+            return tf.function(body, autograph=False, jit_compile=options.jit_compile).get_concrete_function(*specs)
     except ProgramRaise as raised:
         if raised.retry is None:
             raise AlwaysRaises from raised

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 __all__ = ["APART", "COMPILED", "INLINE", "INLINE_FUNCTIONS", "INLINE_SECONDS", "OPTIMISED", "QUICK", "Compiler", "Form", "Trial"]
 
-CALLS, SLOW_CALLS, SLOW = 8, 3, 5e-3  # calls that decide, and how many of those that take this many seconds
+CALLS, SLOW_CALLS, SLOW = 12, 3, 5e-3  # calls that decide, and how many of those that take this many seconds
 INLINE_SECONDS, INLINE_FUNCTIONS = 5e-4, 500  # TensorFlow never forgets a function that ran on the calling thread
 OPTIMISER = 3.0  # how long it takes, at most, in terms of the first run
 GAIN = 0.97

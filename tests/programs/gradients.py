@@ -5,7 +5,7 @@ import math
 
 import tensorflow as tf
 
-from tests.programs import World, call, each, f16, f32, f64, i32, program
+from tests.programs import World, after, call, each, f16, f32, f64, i32, program
 
 
 @program("gradients", grad=2, graph=True)
@@ -258,6 +258,102 @@ def matrix_function() -> World:
             return tf.reduce_sum(h * h)
         return tf.reduce_sum(h * h * h)
     return fn, each(f64([[0.5, 0.2], [0.1, 0.4]]), f64([[-0.5, 0.2], [0.1, -0.4]]))
+
+
+@program("gradients", grad=1)
+def custom_gradient_with_state() -> World:
+    seen, limits = [], {"high": 1.0}
+
+    @tf.custom_gradient
+    def clipped(v):
+        def backward(g):
+            seen.append(len(seen))
+            print("backward")
+            return tf.clip_by_value(g, -limits["high"], limits["high"])
+        return v * 3.0, backward
+
+    def tighter():
+        limits["high"] /= 2.0
+
+    def fn(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = clipped(x) * x
+        return tape.gradient(y, x)
+    return fn, [call(f32(2.0)), after(tighter, f32(2.0)), after(tighter, f32(-2.0))], lambda: seen
+
+
+@program("gradients", grad=1)
+def custom_gradient_made_in_the_call() -> World:
+    limits = {"high": 1.0}
+
+    def tighter():
+        limits["high"] /= 2.0
+
+    def fn(x):
+        @tf.custom_gradient
+        def straight(v):
+            return tf.round(v), lambda g: g * limits["high"]
+        return straight(x) * x
+    return fn, [call(f32(2.6)), after(tighter, f32(2.6)), after(tighter, f32(-2.0))]
+
+
+@program("gradients", grad=1)
+def custom_gradient_by_a_variable() -> World:
+    weight = tf.Variable(2.0)
+
+    @tf.custom_gradient
+    def scaled(v):
+        def backward(g, variables=None):
+            return g * weight * 10.0, [g * v]
+        return v * weight, backward
+
+    def fn(x):
+        return scaled(x) * 2.0 if x > 0.0 else x * 5.0
+    return fn, each(f32(2.0), f32(-2.0)), lambda: weight
+
+
+@program("gradients")
+def tape_reset_in_a_branch() -> World:
+    def fn(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x * x
+            if x > 1.0:
+                tape.reset()
+                tape.watch(x)
+                y = x * 7.0
+        return tape.gradient(y, x)
+    return fn, each(f32(0.5), f32(2.0), f32(0.5))
+
+
+@program("gradients")
+def tape_that_watches_or_stops_in_a_branch() -> World:
+    def fn(x, z):
+        with tf.GradientTape(persistent=True) as tape:
+            if x > 1.0:
+                tape.watch(z)
+            tape.watch(x)
+            y = x * x * z
+            if x > 2.0:
+                with tape.stop_recording():
+                    y = y * x
+            w = y * 2.0
+        return tape.gradient(w, x), tape.gradient(w, z)
+    return fn, [call(f32(0.5), f32(3.0)), call(f32(1.5), f32(3.0)), call(f32(2.5), f32(3.0))]
+
+
+@program("gradients", graph=True)
+def tape_that_watches_in_a_loop() -> World:
+    def fn(x):
+        total = f32(0.0)
+        for i in tf.range(3):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = x * x * tf.cast(i, tf.float32)
+            total += tape.gradient(y, x)
+        return total
+    return fn, each(f32(0.5), f32(2.0))
 
 
 @program("gradients", graph=True)

@@ -397,3 +397,12 @@ def zip_that_is_strict_and_uneven() -> World:
             found.append(a * b)
         return found
     return fn, [((f32([1.0, 2.0]), f32([2.0, 5.0, 1.0])), {}), ((f32([3.0, 2.0]), f32([2.0, 3.0, 3.0])), {})]
+
+
+@program("library_calls", graph=True)
+def ragged_tensors_as_lists_and_arrays() -> World:
+    def fn(rt):
+        if tf.reduce_max(rt.row_lengths()) > 2:
+            return rt[:, :2].to_list(), rt.to_tensor()
+        return rt.to_list(), str(rt.to_list())
+    return fn, each(tf.ragged.constant([[1, 2, 3], [4]]), tf.ragged.constant([[1, 2], [4]]))
