@@ -1,6 +1,8 @@
 """Programs for gradients: first and second order, tapes outside, inside and both, in loops, by variables."""
 from __future__ import annotations
 
+import math
+
 import tensorflow as tf
 
 from tests.programs import World, after, call, each, f16, f32, f64, i32, program
@@ -352,3 +354,68 @@ def tape_that_watches_in_a_loop() -> World:
             total += tape.gradient(y, x)
         return total
     return fn, each(f32(0.5), f32(2.0))
+
+
+@program("gradients", graph=True)
+def of_a_sum_that_begins_as_a_python_number() -> World:
+    weight = tf.Variable(2.0)
+
+    def fn(n):
+        with tf.GradientTape() as tape:
+            total, parts = 0.0, []
+            for i in tf.range(n):
+                parts.append(weight * tf.cast(i, tf.float32))
+            for i in reversed(range(len(parts))):
+                total += parts[i] * parts[i]
+            loss = total / max(len(parts), 1)
+        return tape.gradient(loss, weight), loss
+    return fn, each(i32(3), i32(1), i32(4))
+
+
+@program("gradients")
+def of_a_python_number() -> World:
+    weight = tf.Variable(2.0)
+
+    def fn(n):
+        with tf.GradientTape() as tape:
+            total = float(n) / 3.0
+            if n > 2:
+                total = weight * 2.0
+            elif n > 1:
+                total = int(n)
+        return tape.gradient(total, weight)
+    return fn, each(i32(3), i32(1), i32(2), i32(4))
+
+
+@program("gradients", graph=True, grad=1)
+def none_through_python_numbers() -> World:
+    weight = tf.Variable(2.0)
+
+    def fn(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = float(weight * 3.0) * weight + float(x) * x
+        alone = float(x) + 1.0
+        return tape.gradient(y, [weight, x]), x * alone, x * math.sqrt(x)
+    return fn, each(f32(4.0), f32(9.0))
+
+
+@program("gradients", graph=True)
+def none_through_python_numbers_in_lists() -> World:
+    weight = tf.Variable(2.0)
+
+    def fn(n):
+        with tf.GradientTape() as tape:
+            values, rewards = [], []
+            for i in tf.range(n):
+                values.append(weight * tf.cast(i + 1, tf.float32))
+                rewards.append(float(i) * float(weight))
+            rewards = [*rewards, float(weight * 5.0)]
+            total, ahead = 0.0, rewards.pop()
+            for k in reversed(range(len(rewards))):
+                ahead = rewards[k] + 0.9 * ahead
+                advantage = ahead - values[k]
+                total += -values[k] * tf.stop_gradient(advantage) + 0.5 * advantage**2
+            loss = total / len(rewards)
+        return tape.gradient(loss, weight), loss
+    return fn, each(i32(3), i32(1), i32(2))
