@@ -20,7 +20,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import conversion, dispatch, guards, keras_fit, plot, report, retention, steps
+from benchmarks import conversion, dispatch, guards, keras_fit, plot, report, retention, steps, tiers
 from benchmarks.contenders import CONVERTED
 from benchmarks.protocol import Result, Settings
 
@@ -40,6 +40,7 @@ SUITES = {
     "keras": Suite(keras_fit.CASES, keras_fit.run),
     "retention": Suite(retention.CASES, retention.run),
     "step": Suite(steps.CASES, steps.run),
+    "tiers": Suite(tiers.CASES, tiers.run),
 }
 
 

@@ -83,6 +83,19 @@ class Dense:
         return tf.reduce_sum((x @ self.kernel + self.bias) ** 2.0)
 
 
+class Bank:
+    """An object with fifty variables."""
+
+    def __init__(self) -> None:
+        self.offsets = [tf.Variable(float(i)) for i in range(50)]
+
+    def apply(self, x: tf.Tensor) -> tf.Tensor:
+        """All are read."""
+        for offset in self.offsets:
+            x = x + offset
+        return x
+
+
 def _batch() -> dict[str, Any]:
     ones = tf.ones([4])
     return {"image": ones, "boxes": (ones, ones),
@@ -95,6 +108,7 @@ _CASES: dict[str, Callable[[], Case]] = {
     "ten tensors": lambda: Case(ten_tensors, (tf.ones([]),) * 10),
     "nested dict": lambda: Case(nested_dict, (_batch(),)),
     "five attributes": lambda: Case(Scaling().apply, (tf.ones([4]),)),
+    "fifty variables": lambda: Case(Bank().apply, (tf.ones([]),)),
     "under a tape": lambda: Case(Dense().apply, (tf.ones([8, 8]),), taped=True),
 }
 

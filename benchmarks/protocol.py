@@ -26,13 +26,14 @@ class Settings:
     warm_calls: int = 10
     conversions: int = 5
     retention_share: float = 1.0  # of the calls and rounds of the suite "retention"
+    tier_seconds: float = 40.0  # of each contender of the suite "tiers"
     xla: bool = True
     memory: bool = False
 
     @classmethod
     def quick(cls) -> Settings:
         """For a first impression: shorter samples, and nothing is compiled by XLA."""
-        return cls(rounds=5, sample_seconds=0.02, warm_calls=2, conversions=2, xla=False, retention_share=0.05)
+        return cls(rounds=5, sample_seconds=0.02, warm_calls=2, conversions=2, xla=False, retention_share=0.05, tier_seconds=2.0)
 
 
 @dataclass(frozen=True)

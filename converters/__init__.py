@@ -13,12 +13,14 @@ from imp2tf.converters import (
     calls_,
     compare,
     comprehensions,
+    custom_gradients,
     for_,
     formatting,
     functions,
     generators,
     heaps,
     if_,
+    imports,
     introspection,
     iteration_builtins,
     jumps,
@@ -61,6 +63,7 @@ CONVERTERS = (
     functions.Lambdas,                     # lambda v: v
     functions.FunctionDefinitions,         # def g(): ...
     functions.Classes,                     # class C: ...
+    imports.Imports,                       # from m import a
     assignment.Assignments,                # a = b
     assignment.AugmentedAssignments,       # a += b
     assignment.Walrus,                     # (a := b)
@@ -81,6 +84,7 @@ register_converters(CONVERTERS)
 
 __all__ = [
     "CONVERTERS",
+    "custom_gradients",
     "generators",
     "heaps",
     "introspection",

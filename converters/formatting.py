@@ -14,14 +14,15 @@ import gast
 from imp2tf.alternatives import over
 from imp2tf.arithmetic import holds_runtime, run_operation
 from imp2tf.calls import call, replace_call
-from imp2tf.errors import NeedsValue, fall_back
-from imp2tf.heap import has_written_fields, is_user_function
-from imp2tf.lowering import materialized
+from imp2tf.forcing import computed
+from imp2tf.foreign import register_host_method
+from imp2tf.heap import is_user_function
 from imp2tf.namespace import operator
 from imp2tf.quote import quote_expr
 from imp2tf.rewrite import Converter
 from imp2tf.targets import constant
-from imp2tf.values import Deferred, StandIn, Union, is_variable
+from imp2tf.texts import argument, has_own_text, operand, settled, text_of
+from imp2tf.values import Deferred, Union
 
 CONVERSIONS: dict[int, Callable[[Any], str] | None] = {-1: None, 115: str, 114: repr, 97: ascii}
 
@@ -68,55 +69,12 @@ def formatted(value: Any, conversion: int, spec: Any) -> Any:
         value = text_of(convert, value)
     elif is_user_function(getattr(type(value), "__format__", None)):
         return call(type(value).__format__, value, spec)
-    elif spec == "" and is_user_function(getattr(type(value), "__str__", None)):
-        return call(type(value).__str__, value)
-    value = materialized(_of_the_run(value))
-    refuse_state(value)
+    elif spec == "" and has_own_text(value):
+        return text_of(str, value)
+    value = settled(value)
     if holds_runtime(value) or isinstance(spec, Deferred):
         return Deferred(format, (value, spec))
     return run_operation(format, value, spec)
-
-
-def text_of(function: Callable[..., str], value: Any, *args: Any) -> Any:
-    """``str(value)`` or ``repr(value)``."""
-    if isinstance(value, Union):
-        return over(value, lambda one: text_of(function, one, *args))
-    for name in ("__str__", "__repr__") if function is str else ("__repr__",):
-        method = getattr(type(value), name, None)
-        if is_user_function(method):
-            return call(method, value)
-        if method is not None and name in vars(type(value)):
-            break  # the class has a text of its own, made by generated code
-    value = materialized(_of_the_run(value))
-    refuse_state(value)
-    if holds_runtime(value):
-        return Deferred(function, (value, *args))
-    return run_operation(function, value, *args)
-
-
-def _of_the_run(value: Any) -> Any:
-    """An exception with arguments that only the run knows is made by the run."""
-    if isinstance(value, BaseException) and holds_runtime(value.args):
-        return Deferred(_exception, (type(value), *map(materialized, value.args)))
-    return value
-
-
-def _exception(cls: type[BaseException], *args: Any) -> BaseException:
-    return cls.__new__(cls, *args)
-
-
-def refuse_state(value: Any) -> None:
-    """The text of a variable or an object tells its state now, and is made after the run."""
-    if isinstance(value, (list, tuple, set)):
-        for item in value:
-            refuse_state(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            refuse_state(item)
-    elif isinstance(value, StandIn):
-        value.refuse()
-    elif is_variable(value) or has_written_fields(value):
-        fall_back(NeedsValue, f"the text of a {type(value).__name__}")
 
 
 @replace_call(str)
@@ -135,3 +93,12 @@ def repr_(value: Any) -> Any:
 def format_(value: Any, spec: Any = "") -> Any:
     """``format(value, spec)``."""
     return formatted(value, -1, spec)
+
+
+@register_host_method(lambda owner: isinstance(owner, str), ("format", "format_map"))
+def format_method(text: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``text.format(...)``."""
+    given = [operand(value) if name == "format_map" else argument(value) for value in args]
+    named = {key: argument(value) for key, value in kwargs.items()}
+    function = getattr(text, name)
+    return computed(function, given, named) if holds_runtime((given, named)) else run_operation(function, *given, **named)

@@ -21,11 +21,12 @@ from imp2tf.calls import call, replace_call
 from imp2tf.effects import host_call
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.foreign import register_host_method
-from imp2tf.heap import contents, has_written_fields, is_container, is_user_function
-from imp2tf.lowering import lowered, materialized
+from imp2tf.heap import contents, is_container
+from imp2tf.lowering import lowered
 from imp2tf.opaque import keep_apart, refuse_looking
 from imp2tf.reach import reach_of
 from imp2tf.session import current
+from imp2tf.texts import has_own_text, settled
 from imp2tf.values import Deferred, PyNumber, Union
 
 STREAMS = ("stdout", "stderr")
@@ -74,28 +75,8 @@ def _stream(name: str | None) -> Any:
 def printable(value: Any) -> Any:
     """What a print shows of a value: the text of a user's ``__str__`` is made by converted code."""
     if isinstance(value, Union):
-        return over(value, printable) if any(_has_own_text(one) for one in value.alternatives) else value
-    if _has_own_text(value):
-        return call(str, value)
-    shown = materialized(value)
-    _refuse_written(shown)
-    return shown
-
-
-def _refuse_written(value: Any, inside: bool = False) -> None:
-    """What is printed as it is must show what the program sees: no object in it may have changed in this call."""
-    if isinstance(value, (list, tuple, set)):
-        for item in value:
-            _refuse_written(item, inside=True)
-    elif isinstance(value, dict):
-        for item in value.values():
-            _refuse_written(item, inside=True)
-    elif (inside and _has_own_text(value)) or has_written_fields(value):
-        fall_back(ForeignCall, f"print of a {type(value).__name__}")
-
-
-def _has_own_text(value: Any) -> bool:
-    return any(is_user_function(getattr(type(value), name, None)) for name in ("__str__", "__repr__"))
+        return over(value, printable) if any(map(has_own_text, value.alternatives)) else value
+    return call(str, value) if has_own_text(value) else settled(value, at_once=True)
 
 
 @register_host_method(lambda owner: any(owner is getattr(sys, name) for name in STREAMS), ("write", "flush", "writelines"))

@@ -92,9 +92,21 @@ def _is_caught(error: Any) -> bool:
 @operator
 def with_cause(error: Any, cause: Any) -> Any:
     """``error from cause``."""
+    if isinstance(error, Union):
+        return over(error, lambda one: with_cause(one, cause))
+    if isinstance(cause, Union):
+        return over(cause, lambda one: with_cause(_another(error), one))
     instance = exception_instance(error)
     instance.__cause__ = cause if cause is None else exception_instance(cause)
     return instance
+
+
+def _another(error: Any) -> Any:
+    """An exception like this one, for another cause."""
+    instance = exception_instance(error)
+    made = current().born(type(instance).__new__(type(instance), *instance.args))
+    made.__dict__.update(instance.__dict__)
+    return made
 
 
 @operator

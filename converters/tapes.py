@@ -15,6 +15,7 @@ from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.connectivity import connections_around, enclosing
 from imp2tf.effects import has_effects_so_far
+from imp2tf.errors import UnsupportedSyntax, fall_back
 from imp2tf.junctions import Outcomes, decided, junctions_of, where_loops_turn
 from imp2tf.lowering import adopted, lowered
 from imp2tf.region import leave_to_python_if
@@ -38,6 +39,37 @@ def gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients:
         return run_operation(tape.gradient, None, [])
     values = [lowered(value) for value in (target, sources, output_gradients)]
     return adopted(run_operation(_gradient, tape, *values, unconnected_gradients))
+
+
+@replace_call(tf.GradientTape.reset)
+def reset(tape: tf.GradientTape) -> None:
+    """``tape.reset()``."""
+    _refuse_outer(tape, "is reset")
+    tape.reset()
+
+
+@replace_call(tf.GradientTape.watch)
+def watch(tape: tf.GradientTape, tensor: Any) -> None:
+    """``tape.watch(tensor)``."""
+    graph = tf.compat.v1.get_default_graph()
+    if any(isinstance(one, tf.Variable) or one.graph is not graph for one in tf.nest.flatten(tensor, expand_composites=True)
+           if isinstance(one, tf.Variable) or is_symbolic_tensor(one)):
+        _refuse_outer(tape, "watches what is older")
+    run_operation(tape.watch, lowered(tensor))
+
+
+@replace_call(tf.GradientTape.stop_recording)
+def stop_recording(tape: tf.GradientTape) -> Any:
+    """``tape.stop_recording()``."""
+    _refuse_outer(tape, "stops recording")
+    return adopted(tape.stop_recording())
+
+
+def _refuse_outer(tape: tf.GradientTape, what: str) -> None:
+    """What is done to a tape in a branch or loop, a tape that is older would see on other ways of the run too."""
+    session = current()
+    if session.is_born(tape) and session.birth_depth(tape) < session.depth:
+        fall_back(UnsupportedSyntax, f"a tape {what} under a condition on a tensor")
 
 
 def _not_of_number(target: Any, sources: Any) -> Any:

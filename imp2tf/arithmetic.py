@@ -4,6 +4,7 @@ Run-time numbers follow Python's rules among themselves and are weakly typed bes
 """
 from __future__ import annotations
 
+import collections
 import operator
 import sys
 import types
@@ -15,12 +16,12 @@ import tensorflow as tf
 
 from imp2tf.alternatives import over, raise_error
 from imp2tf.errors import NeedsValue, TraceFailed, fall_back, first_line
-from imp2tf.exceptions import ProgramRaise
+from imp2tf.exceptions import ProgramRaise, Retry
 from imp2tf.forcing import RunArray, computed, tensor_of
 from imp2tf.region import stop_if
 from imp2tf.session import active, suspended
 from imp2tf.tf_compat import in_replica, is_symbolic_tensor
-from imp2tf.values import NUMBER_DTYPES, Deferred, PyNumber, Union, is_runtime, is_variable, number_kind
+from imp2tf.values import NUMBER_DTYPES, Deferred, PyNumber, Union, call_method, is_runtime, is_variable, number_kind
 
 __all__ = [
     "BINARY",
@@ -68,13 +69,19 @@ def run_operation(function: Function, *args: Any, **kwargs: Any) -> Any:
     except Exception as error:
         if isinstance(error, NOT_IN_GRAPH) or (isinstance(error, RuntimeError) and in_replica()):  # replicas cannot meet in a branch
             fall_back(TraceFailed, f"{type(error).__name__} while tracing: {first_line(error)}", error)
-        if any(holds_runtime(value) for value in (*args, *kwargs.values())):
+        if any(holds_runtime(value) for value in (getattr(function, "__self__", None), *args, *kwargs.values())):
             if not isinstance(error, (ValueError, TypeError, tf.errors.OpError)):
                 fall_back(TraceFailed, f"{type(error).__name__} while tracing: {first_line(error)}", error)
-            raise ProgramRaise(error, retry=(function, args, kwargs)) from error
+            raise ProgramRaise(error, retry=_unbound(function, args, kwargs)) from error
         raise ProgramRaise(error) from error
     finally:
         session.courses.pop()
+
+
+def _unbound(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Retry:
+    """A call that the run can make: a method of a tensor is looked up again, in what the tensor is then."""
+    owner = getattr(function, "__self__", None)
+    return (call_method, (owner, function.__name__, *args), kwargs) if holds_runtime(owner) else (function, args, kwargs)
 
 
 def holds_runtime(value: Any, level: int = 0) -> bool:
@@ -83,7 +90,7 @@ def holds_runtime(value: Any, level: int = 0) -> bool:
         return True
     if isinstance(value, tf.__internal__.CompositeTensor) and not isinstance(value, tf.Variable):
         return True
-    if isinstance(value, (list, tuple)) and level < 4:
+    if isinstance(value, (list, tuple, set, frozenset, collections.deque)) and level < 4:
         return any(holds_runtime(item, level + 1) for item in value)
     return isinstance(value, dict) and level < 4 and any(holds_runtime(item, level + 1) for item in value.values())
 

@@ -33,13 +33,14 @@ from imp2tf.tf_compat import builds_inside, in_eager_mode
 from imp2tf.values import LOST, Deferred, GeneratorCall, Sentinel, Union
 
 __all__ = ["Activation", "InForeignGraph", "add_substitute", "call", "callback", "converted_of", "invoke", "replace_call",
-           "replace_call_of"]
+           "replace_call_of", "replace_calls_of_objects"]
 
 MAX_RECURSION_IN_REGIONS = 6
 
 _replacements: dict[Any, Callable[..., Any]] = {}
 _substitutes: dict[Any, Callable[..., Any]] = {}
 _named: dict[tuple[str, str], Callable[..., Any]] = {}
+_of_class: dict[type, Callable[..., Any]] = {}
 
 
 def replace_call_of(module: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -58,6 +59,16 @@ def replace_call(*originals: Any) -> Callable[[Callable[..., Any]], Callable[...
     def register(replacement: Callable[..., Any]) -> Callable[..., Any]:
         for original in originals:
             _replacements[original] = replacement
+        return replacement
+
+    return register
+
+
+def replace_calls_of_objects(cls: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Like `replace_call`, for calls of the objects of a class; the replacement is given the object first."""
+
+    def register(replacement: Callable[..., Any]) -> Callable[..., Any]:
+        _of_class[cls] = replacement
         return replacement
 
     return register
@@ -107,6 +118,8 @@ def replacement_of(function: Any) -> Callable[..., Any] | None:
     if found is None and isinstance(function, types.FunctionType):
         named = _named.get((function.__module__, function.__qualname__))
         return functools.partial(named, function) if named is not None else None
+    if found is None and type(function) in _of_class:
+        return functools.partial(_of_class[type(function)], function)
     return found
 
 
@@ -264,6 +277,8 @@ def _trace(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if not session.is_born(function):
         _guard_function(session, function)
     converted = converted_of(function)
+    if session.relaxations.profile is not None:
+        session.relaxations.profile.updates |= getattr(converted, "__imp2tf_updates__", frozenset())
     session.activations.append(Activation(function, session.regions))
     try:
         return converted(*args, **kwargs)

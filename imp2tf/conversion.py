@@ -11,15 +11,17 @@ from collections.abc import Sequence
 import gast
 
 from imp2tf.analysis.flow import has_await, has_yield
+from imp2tf.analysis.updates import Updates, updates_of
 from imp2tf.errors import NoSource, UnsupportedSyntax, fall_back
 from imp2tf.inversion import invert_generators
 from imp2tf.namespace import rt
+from imp2tf.quote import OPERATORS, RUNTIME, renamed_operators
 from imp2tf.rewrite import Converter, rewrite_function
 from imp2tf.source import SourceUnavailable, bind, compile_node, lambda_to_function, read
 
 __all__ = ["ConvertedCode", "convert_code", "convert_function", "register_converters"]
 
-EXTRA = ("rt", "rt_cells", "rt_globals", "rt_code")
+EXTRA = ("rt_cells", "rt_globals", "rt_code")
 
 _converters: list[type[Converter]] = []
 _codes: dict[tuple[types.CodeType, str], ConvertedCode] = {}  # code of equal text in two files is equal, but has other lines
@@ -29,10 +31,12 @@ _lock = threading.RLock()
 
 @dataclasses.dataclass(frozen=True)
 class ConvertedCode:
-    """The result of rewriting one code object: compiled, and as text for people."""
+    """The result of rewriting one code object: compiled, and as text for people; `operators` is the name it calls them by."""
 
     code: types.CodeType
     tree: ast.Module
+    operators: str
+    updates: Updates
 
     @property
     def text(self) -> str:
@@ -52,9 +56,10 @@ def convert_function(function: types.FunctionType) -> types.FunctionType:
         if found is None or found.__defaults__ is not function.__defaults__:
             converted = convert_code(function)
             cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-            extra = {"rt": rt, "rt_cells": cells, "rt_globals": function.__globals__, "rt_code": function.__code__}
+            extra = {converted.operators: rt, "rt_cells": cells, "rt_globals": function.__globals__, "rt_code": function.__code__}
             found = bind(converted.code, function, extra)
             found.__imp2tf_converted__ = True  # type: ignore[attr-defined]
+            found.__imp2tf_updates__ = converted.updates  # type: ignore[attr-defined]
             _functions[function] = found
         return found
 
@@ -79,7 +84,10 @@ def _convert(function: types.FunctionType) -> ConvertedCode:
         fall_back(UnsupportedSyntax, f"{function.__qualname__} is a generator or coroutine")
     if isinstance(node, gast.Lambda):
         node = lambda_to_function(node)
-    new = rewrite_function(node, _converters, function.__code__.co_freevars)
-    return ConvertedCode(compile_node(source, new, function, EXTRA), gast.gast_to_ast(gast.Module([new], [])))
+    updates = updates_of(node, function.__qualname__)
+    operators = RUNTIME if any(isinstance(one, gast.Name) and one.id == OPERATORS for one in gast.walk(node)) else OPERATORS
+    new = renamed_operators(rewrite_function(node, _converters, function.__code__.co_freevars), operators)
+    code = compile_node(source, new, function, (operators, *EXTRA))
+    return ConvertedCode(code, gast.gast_to_ast(gast.Module([new], [])), operators, updates)
 
 

@@ -17,7 +17,7 @@ from imp2tf.session import current
 from imp2tf.stacked_lists import as_stacked
 from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, Table, Union
 
-__all__ = ["adopted", "lowered", "materialized"]
+__all__ = ["adopted", "lowered", "materialized", "same_mapping"]
 
 
 def lowered(value: Any, inside: bool = False) -> Any:
@@ -65,13 +65,14 @@ def _lowered_container(value: Any, inside: bool) -> Any:
     if isinstance(found, (Table, Union)):
         fall_back(Contents, "TensorFlow is given a container of unknown contents")
     if isinstance(found, dict):
-        return _same_mapping(value, {key: lowered(item, inside=True) for key, item in found.items()})
+        return same_mapping(value, {key: lowered(item, inside=True) for key, item in found.items()})
     if isinstance(found, set):
         return found
     return [lowered(item, inside=True) for item in found]
 
 
-def _same_mapping(like: Any, items: dict[Any, Any]) -> Any:
+def same_mapping(like: Any, items: dict[Any, Any]) -> Any:
+    """A dict of the class of another one, with other items."""
     return items if type(like) is dict or not hasattr(type(like), "fromkeys") else _rebuilt_mapping(like, items)
 
 
@@ -89,7 +90,7 @@ def materialized(value: Any) -> Any:
         if isinstance(found, (Growable, Table, Union)):
             fall_back(Contents, "library code needs the contents of a container of run-time length")
         if isinstance(found, dict):
-            return current().born(_same_mapping(value, {key: materialized(item) for key, item in found.items()}))
+            return current().born(same_mapping(value, {key: materialized(item) for key, item in found.items()}))
         if isinstance(found, set):
             return current().born(found)
         items = [materialized(item) for item in found]

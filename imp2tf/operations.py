@@ -17,12 +17,15 @@ from imp2tf.containers import any_equal, concatenated, grow, has_element, listed
 from imp2tf.deferred_calls import may_change
 from imp2tf.dict_views import DictView
 from imp2tf.errors import Contents, ForeignCall, NeedsValue, fall_back
+from imp2tf.forcing import forced
 from imp2tf.growable_items import repeated
 from imp2tf.heap import contents, is_container, is_same_input, is_user_function, set_contents
 from imp2tf.opaque import change_array
 from imp2tf.region import select
+from imp2tf.results import Kept
 from imp2tf.searches import equal_growables, equals_items
 from imp2tf.table_items import has_key
+from imp2tf.texts import operand
 from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Table, Union, is_runtime
 
 __all__ = ["binary_operation", "compare_operation", "contains", "in_place", "is_same", "truth_as_number", "truth_of"]
@@ -45,6 +48,8 @@ def binary_operation(op: str, a: Any, b: Any) -> Any:
         return over(a, lambda one: binary_operation(op, one, b))
     if isinstance(b, Union):
         return over(b, lambda one: binary_operation(op, a, one))
+    if op == "%" and isinstance(a, (str, bytes)):
+        b = operand(b)
     _refuse_stand_ins(a, b)
     name = BINARY[op].__name__.strip("_")
     method, reflected = _user_method(a, f"__{name}__"), _user_method(b, f"__r{name}__")
@@ -59,9 +64,9 @@ def binary_operation(op: str, a: Any, b: Any) -> Any:
 
 
 def _refuse_stand_ins(*operands: Any) -> None:
-    for operand in operands:
-        if isinstance(operand, StandIn):
-            operand.refuse()
+    for one in operands:
+        if isinstance(one, StandIn):
+            one.refuse()
 
 
 def _container_operation(op: str, a: Any, b: Any) -> Any:
@@ -244,6 +249,8 @@ def is_same(a: Any, b: Any) -> Any:
         fall_back(NeedsValue, "`is` on run-time numbers")
     if (isinstance(a, PyNumber) and isinstance(b, (int, float))) or (isinstance(b, PyNumber) and isinstance(a, (int, float))):
         fall_back(NeedsValue, "`is` on a run-time number")
+    if a is not b and None not in (a, b) and any(isinstance(one, Deferred) and isinstance(one.function, Kept) for one in (a, b)):
+        return PyNumber("bool", tf.convert_to_tensor(truth(forced(Deferred(python.is_, (a, b)), "bool")), tf.bool))
     return is_same_input(a, b)
 
 

@@ -13,11 +13,20 @@ import functools
 
 import gast
 
-__all__ = ["GIVEN", "RUNTIME", "is_runtime_call", "located", "name", "quote", "quote_expr", "store"]
+__all__ = ["GIVEN", "OPERATORS", "RUNTIME", "is_runtime_call", "located", "name", "quote", "quote_expr", "renamed_operators", "store"]
 
 
 GIVEN = "given__"  # the parameter of generated functions: a name that no program uses
+OPERATORS = "rt"  # what generated code calls `imp2tf.namespace.rt`
 RUNTIME = "imp2tf_rt"  # stands for `rt` in code that is generated before it is lowered
+
+
+def renamed_operators(tree: gast.AST, to: str) -> gast.AST:
+    """A tree in which generated code calls the operators by another name, since the program has that one itself."""
+    for node in gast.walk(tree):
+        if getattr(node, "is_generated", False):
+            node.id = to
+    return tree
 
 
 def is_runtime_call(node: gast.Call) -> bool:
@@ -56,6 +65,8 @@ def quote(template: str, at: gast.AST, **parts: object) -> list[gast.stmt]:
         for node in gast.walk(blank):
             if hasattr(node, "lineno"):
                 node.lineno = None
+            if isinstance(node, gast.Name) and node.id == OPERATORS:
+                node.is_generated = True
         new = _Fill(parts).visit(blank)
         found.extend(new if isinstance(new, list) else [new])
     for stmt in found:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 __all__ = ["APART", "COMPILED", "INLINE", "INLINE_FUNCTIONS", "INLINE_SECONDS", "OPTIMISED", "QUICK", "Compiler", "Form", "Trial"]
 
-CALLS, SLOW_CALLS, SLOW = 8, 3, 5e-3  # calls that decide, and how many of those that take this many seconds
+CALLS, SLOW_CALLS, SLOW = 12, 3, 5e-3  # calls that decide, and how many of those that take this many seconds
 INLINE_SECONDS, INLINE_FUNCTIONS = 5e-4, 500  # TensorFlow never forgets a function that ran on the calling thread
 OPTIMISER = 3.0  # how long it takes, at most, in terms of the first run
 GAIN = 0.97
@@ -91,7 +91,7 @@ class Trial:
                 spent += yield
             best, fastest = yield from self._better((OPTIMISED, best[1]), best, fastest * GAIN)
         if self._compiler is not None and fastest > COMPILED_SECONDS:
-            yield from self._compiled(self._compiler, spent)
+            yield from self._compiled(self._compiler, spent - first)
 
     def _better(self, form: Form, best: Form, fastest: float) -> Generator[None, float, tuple[Form, float]]:
         """The better one of a new form and the best one so far, which is the form from now on."""

@@ -162,7 +162,8 @@ def test_table_says_what_is_not_equal_and_json_holds_it(tmp_path):
 def test_only_takes_suites_and_cases():
     assert chosen(["lstm"]) == [("conversion", "lstm"), ("step", "lstm")]
     assert {suite for suite, _ in chosen(["dispatch"])} == {"dispatch"}
-    assert chosen([]) == [pair for suite in ("conversion", "dispatch", "guards", "keras", "retention", "step") for pair in chosen([suite])]
+    suites = ("conversion", "dispatch", "guards", "keras", "retention", "step", "tiers")
+    assert chosen([]) == [pair for suite in suites for pair in chosen([suite])]
 
 
 def test_only_refuses_unknown_names():

@@ -1,6 +1,7 @@
 """What calls by the runtime must not lose: tapes, accumulators, devices, threads, errors, contexts. All ways of calling are tried."""
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import textwrap
@@ -90,6 +91,12 @@ def drawing(x):
     return x + tf.random.uniform([])
 
 
+def enqueuing(x):
+    """Nothing says that the item is put in before it is taken out, but one thread alone would wait for it."""
+    QUEUE.enqueue(x)
+    return QUEUE.dequeue() + 0.0
+
+
 def hosting(x):
     print("", end="")
     return x
@@ -99,7 +106,7 @@ def large(x):
     return x + np.zeros([100_000], np.float32)
 
 
-@pytest.mark.parametrize("function", [asserting, assigning, printing, drawing, hosting, large])
+@pytest.mark.parametrize("function", [asserting, assigning, printing, drawing, enqueuing, hosting, large])
 def test_what_has_effects_waits_or_is_large_does_not_run_inline(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     prefer(monkeypatch, trials.INLINE)
     assert not is_inline(warm(function, tf.constant(2.0)))
@@ -151,6 +158,14 @@ def test_the_optimizer_is_tried_when_calls_have_taken_as_long_as_it_may() -> Non
 def test_graphs_with_a_state_of_their_own_have_one_instance(function: Any) -> None:
     converted = warm(function, tf.constant(2.0))
     assert converted._dispatcher.graphs[0].taped._unrecorded._trial.form == (trials.OPTIMISED, trials.APART)
+
+
+def test_what_xla_compiles_by_request_does_not_run_inline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runtime would ignore the request there, without a word."""
+    prefer(monkeypatch, trials.INLINE)
+    converted = warm(square, tf.constant(2.0), jit_compile=True)
+    call = converted._dispatcher.graphs[0].taped._unrecorded
+    assert call._form[0] == call.name and converted.stats()["tiers"] == ["xla"]
 
 
 # ------------------------------------------------------------------------------------------------ tapes
@@ -462,6 +477,98 @@ def test_a_context_set_up_anew() -> None:
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout.strip() == "fine", done.stderr
+
+
+# ------------------------------------------------------------------------------------------------ what lies under the call
+def test_other_shapes_and_dtypes_are_other_graphs(way: str) -> None:
+    """The runtime takes any shape, with constants of another one baked in."""
+    converted = warm(lambda x: x * 2.0 + float(x.shape[0] or 0), tf.ones([3]), reduce_retracing=False)
+    for x in (tf.ones([5]), tf.ones([2, 2]), tf.ones([3], tf.float64), tf.ones([3])):
+        expected = x * 2.0 + float(x.shape[0])
+        found = converted(x)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_results_that_are_handles_are_known_to_hold_what_they_do(way: str) -> None:
+    variable, shape = tf.Variable([1.0, 2.0]), tf.constant([], tf.int32)
+    converted = warm(lambda x: (x + 1.0, tf.raw_ops.TensorListFromTensor(tensor=x, element_shape=shape)), tf.ones([3]))
+    _, items = converted(tf.constant([4.0, 5.0, 6.0]))
+    stacked = tf.function(lambda: tf.raw_ops.TensorListStack(input_handle=items, element_shape=shape, element_dtype=tf.float32))()
+    assert stacked.numpy().tolist() == [4.0, 5.0, 6.0]
+    handle = imp2tf.convert(lambda: variable.handle, profile_runs=0)
+    for _ in range(3):
+        read = tf.function(lambda given: tf.raw_ops.ReadVariableOp(resource=given, dtype=tf.float32))(handle())
+        assert read.numpy().tolist() == [1.0, 2.0]
+
+
+def test_graphs_outlive_what_made_them(way: str) -> None:
+    converted = warm(square, tf.constant(2.0))
+    tf.keras.backend.clear_session()
+    gc.collect()
+    assert float(converted(tf.constant(5.0))) == 25.0
+    with tf.GradientTape() as tape:
+        x = tf.Variable(3.0)
+        y = converted(x)
+    gc.collect()
+    assert float(tape.gradient(y, x)) == 6.0
+
+
+def test_numbers_that_are_equal_but_not_the_same(way: str) -> None:
+    class Scale:
+        by: Any = 2.0
+
+        def times(self, x):
+            return x * self.by, self.by
+
+    scale = Scale()
+    converted = warm(scale.times, tf.constant(3.0))
+    for by in (1.0, 1, True, 2, 2.0, 1.0):
+        scale.by = by
+        found, expected = converted(tf.constant(3.0)), scale.times(tf.constant(3.0))
+        assert repr(found[1]) == repr(expected[1]) and type(found[1]) is type(by)
+        assert str(found[0].numpy()) == str(expected[0].numpy())
+
+
+def test_nothing_is_written_after_a_failed_assertion(way: str) -> None:
+    variable = tf.Variable(0.0)
+
+    def checked(x):
+        assert x < 10.0, "too large"
+        variable.assign_add(1.0)
+        return variable + x
+
+    converted = warm(checked, tf.constant(1.0))
+    before = float(variable)
+    for _ in range(50):
+        with pytest.raises(AssertionError, match="too large"):
+            converted(tf.constant(11.0))
+    assert float(variable) == before
+
+
+def test_a_new_thread_runs_the_form_that_was_chosen(way: str) -> None:
+    converted = warm(square, tf.constant(2.0))
+    found: list[float] = []
+    tf.config.optimizer.set_experimental_options({"constant_folding": False})
+    try:
+        for value in (3.0, 4.0):
+            thread = threading.Thread(target=lambda value=value: found.append(float(converted(tf.constant(value)))))
+            thread.start()
+            thread.join(60)
+    finally:
+        tf.config.optimizer.set_experimental_options({"constant_folding": True})
+    assert found == [9.0, 16.0] and converted.stats()["traces"] == 1
+
+
+def test_an_array_that_python_is_given_is_not_the_callers_tensor(way: str) -> None:
+    def spoil(array):
+        changed = np.array(array)
+        changed[0] = 77.0
+        return changed
+
+    x = tf.constant([1.0, 2.0])
+    converted = warm(lambda x: tf.numpy_function(spoil, [x + 0.0], tf.float32) + x, x)
+    assert converted(x).numpy().tolist() == [78.0, 4.0] and x.numpy().tolist() == [1.0, 2.0]
 
 
 # ------------------------------------------------------------------------------------------------ threads and interrupts

@@ -34,6 +34,11 @@ def _gather_rows(op: tf.Operation, inputs: Tensors, outputs: Tensors) -> list[tf
     return [_within(inputs[1], tf.raw_ops.VariableShape(input=inputs[0])[0])]
 
 
+def _gather_nd(op: tf.Operation, inputs: Tensors, outputs: Tensors) -> list[tf.Tensor]:
+    depth = inputs[1].shape[-1]
+    return [_within(inputs[1][..., axis], inputs[0].shape[axis]) for axis in range(depth)]
+
+
 def _labels(op: tf.Operation, inputs: Tensors, outputs: Tensors) -> list[tf.Tensor]:
     return [_within(inputs[1], inputs[0].shape[-1]), *_no_nan(inputs[0])]
 
@@ -103,7 +108,7 @@ def _popped(op: tf.Operation, inputs: Tensors, outputs: Tensors) -> list[tf.Tens
 
 
 CHECKS: dict[str, Check] = {
-    "Assert": _asserted, "Cast": _cast, "GatherV2": _gather, "Pow": _power, "ResourceGather": _gather_rows,
+    "Assert": _asserted, "Cast": _cast, "GatherNd": _gather_nd, "GatherV2": _gather, "Pow": _power, "ResourceGather": _gather_rows,
     "SparseSoftmaxCrossEntropyWithLogits": _labels, "StridedSlice": _slice, "TensorListGetItem": _item, "TensorListSetItem": _item,
     "TensorListPopBack": _popped, "TopKV2": _top, "UnsortedSegmentSum": _segments,
     **dict.fromkeys(("FloorDiv", "FloorMod", "TruncateDiv", "TruncateMod"), _divisor),

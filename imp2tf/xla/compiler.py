@@ -46,7 +46,7 @@ class Compiler:
     """The compiled twin of one graph: asked for, made, ready or refused."""
 
     twins = 0  # that were made
-    seconds_each = 5e-3  # for an operation, as it was found
+    seconds_each = 8e-3  # for an operation, as it was found
     _working = threading.Lock()
 
     def __init__(self, graph: FuncGraph) -> None:

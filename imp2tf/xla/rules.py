@@ -29,7 +29,7 @@ ELEMENTWISE = _names("""
 MOVING = _names("""
     BroadcastArgs BroadcastGradientArgs BroadcastTo ConcatOffset ConcatV2 Const EnsureShape ExpandDims Fill Identity IdentityN
     InvertPermutation MatrixBandPart MatrixDiag MatrixDiagPart MatrixDiagPartV3 MatrixDiagV3 MirrorPad OneHot OnesLike Pack Pad PadV2
-    PreventGradient Range Rank Reshape ReverseV2 Shape ShapeN Size Slice Split SplitV Squeeze StopGradient StridedSliceGrad
+    PreventGradient Range Rank Reshape ReverseV2 Roll Shape ShapeN Size Slice Split SplitV Squeeze StopGradient StridedSliceGrad
     ReadVariableOp Tile Transpose Unpack VariableShape ZerosLike
 """)
 REDUCING = _names("""
@@ -49,7 +49,8 @@ STATIC: dict[str, tuple[int, ...]] = {
     "BroadcastTo": (1,), "Conv2DBackpropFilter": (1,), "Conv2DBackpropInput": (0,), "Cumprod": (1,), "Cumsum": (1,),
     "DepthwiseConv2dNativeBackpropFilter": (1,), "DepthwiseConv2dNativeBackpropInput": (0,), "EmptyTensorList": (0, 1), "ExpandDims": (1,),
     "Fill": (0,), "GatherV2": (2,), "MatrixBandPart": (1, 2), "MatrixDiagPartV3": (1,), "MatrixDiagV3": (1, 2, 3), "MirrorPad": (1,),
-    "OneHot": (1,), "Pad": (1,), "PadV2": (1,), "Range": (0, 1, 2), "Reshape": (1,), "ReverseV2": (1,), "Slice": (1, 2), "Split": (0,),
+    "OneHot": (1,), "Pad": (1,), "PadV2": (1,), "Range": (0, 1, 2), "Reshape": (1,), "ReverseV2": (1,), "Roll": (1, 2), "Slice": (1, 2),
+    "Split": (0,),
     "SplitV": (1, 2), "StridedSliceGrad": (0, 1, 2, 3), "TensorListFromTensor": (1,), "TensorListGetItem": (2,),
     "TensorListReserve": (0, 1), "TensorListStack": (1,), "Tile": (1,), "TopKV2": (1,), "Transpose": (1,), "UnsortedSegmentSum": (2,),
     **dict.fromkeys(("All", "Any", "ArgMax", "ArgMin", "Max", "Mean", "Min", "Prod", "Sum"), (1,)),
