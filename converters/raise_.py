@@ -15,6 +15,7 @@ import gast
 
 from imp2tf.alternatives import over
 from imp2tf.calls import call
+from imp2tf.errors import RaisesUnderTry, fall_back
 from imp2tf.exceptions import ProgramRaise, in_context
 from imp2tf.exits import RAISE
 from imp2tf.namespace import operator
@@ -65,8 +66,7 @@ def raise_(error: Any) -> None:
         over(error, raise_)
         return
     instance = exception_instance(error)
-    if current().is_born(instance):
-        in_context(instance)
+    _in_context(instance)
     raised_again = ProgramRaise(instance, fresh=False)
     raised_again.frames = list(frames_of(instance).lines)
     raise raised_again
@@ -80,7 +80,17 @@ def raised(error: Any) -> Any:
     if isinstance(error, Union):
         return over(error, raised)
     instance = exception_instance(error)
-    return on_its_way(in_context(instance) if current().is_born(instance) else instance)
+    return on_its_way(_in_context(instance))
+
+
+def _in_context(instance: Any) -> Any:
+    """An exception raised here; one of the program's may not be given a context while tracing."""
+    session = current()
+    if session.is_born(instance):
+        return in_context(instance)
+    if session.caught:
+        fall_back(RaisesUnderTry, "an exception that is older than the call is raised while another one is handled")
+    return instance
 
 
 def _is_caught(error: Any) -> bool:

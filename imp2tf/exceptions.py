@@ -130,12 +130,14 @@ def rebuilder(session: Session, raised: ProgramRaise) -> tuple[Callable[..., Bas
 
     if raised.fresh and not session.is_born(error):
         session.born(error)
-    return lambda error: located(error, frames), [error]
+    older = not session.is_born(error)
+    return lambda error: located(error, frames, older), [error]
 
 
-def located(error: BaseException, frames: list[Frame]) -> BaseException:
-    """An exception that `raise_from_user_code` will show with these lines of the user."""
-    error.__traceback__ = None
+def located(error: BaseException, frames: list[Frame], older: bool = False) -> BaseException:
+    """An exception that `raise_from_user_code` will show with these lines of the user; one that is `older` keeps those it has."""
+    if not older:
+        error.__traceback__ = None
     try:
         error.__imp2tf_frames__ = frames  # type: ignore[attr-defined]
     except AttributeError:  # an exception class with __slots__: it is raised without the user's frames

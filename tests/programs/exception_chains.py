@@ -568,3 +568,33 @@ def one_name_in_two_handlers() -> World:
             told = error.args[0]
         return told
     return fn, each(f32(1.0), f32(-1.0), f32(2.0))
+
+
+# ------------------------------------------------------------------------------------------------ exceptions older than the call
+@program("exception_chains")
+def kept_exception_raised_in_a_handler() -> World:
+    box = {"error": None}
+
+    def fn(x):
+        try:
+            refuse(x)
+        except Low as error:
+            if box["error"] is None:
+                box["error"] = error
+            raise box["error"]
+        return x
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0)), lambda: box
+
+
+@program("exception_chains", graph=True)
+def exception_of_a_module_raised_and_caught() -> World:
+    done = High("done")
+
+    def fn(x):
+        try:
+            if x > 0.0:
+                raise done
+        except High as error:
+            return error is done, error.__context__
+        return x
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0))
