@@ -1,4 +1,8 @@
-"""Steady time of a step of Keras's ``fit``: eagerly, as Keras's own graph, and wrapped by imp2tf."""
+"""Steady time of a step of Keras's ``fit``: eagerly, as Keras's own graph, and wrapped by imp2tf.
+
+Where a layer has Python control flow, which Keras's own graph cannot have, that graph has a layer written by hand with `tf.cond` or
+`tf.while_loop`, and a variable for the counter.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from benchmarks.checks import Outcome, difference, outcome
 from benchmarks.contenders import AUTOGRAPH, CONVERTED, EAGER
 from benchmarks.protocol import Contender, Result, Settings, measure
 
-CASES = ("stock", "gated")
+CASES = ("stock", "gated", "looped")
 BATCH, WIDTH = 32, 32
 
 
@@ -34,11 +38,62 @@ class Gate(keras.layers.Layer):
         return shape
 
 
+class GateByHand(keras.layers.Layer):
+    """The same with `tf.cond`."""
+
+    def build(self, shape: Any) -> None:
+        self.opened = self.add_weight(shape=(), dtype="int32", initializer="zeros", trainable=False)
+
+    def call(self, x: tf.Tensor) -> tf.Tensor:
+        def opened() -> tf.Tensor:
+            self.opened.assign_add(1)
+            return x * 0.5
+
+        return tf.cond(tf.reduce_sum(x) > 0, opened, lambda: x)
+
+
+class Loop(keras.layers.Layer):
+    """A loop in a layer, and the number of its turns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turns = 0
+
+    def call(self, x: tf.Tensor) -> tf.Tensor:
+        n = 0
+        while tf.reduce_max(x) > 0.5 and n < 8:
+            x = x * 0.7
+            n += 1
+        self.turns = n
+        return x
+
+    def compute_output_shape(self, shape: Any) -> Any:
+        return shape
+
+
+class LoopByHand(keras.layers.Layer):
+    """The same with `tf.while_loop`."""
+
+    def build(self, shape: Any) -> None:
+        self.turns = self.add_weight(shape=(), dtype="int32", initializer="zeros", trainable=False)
+
+    def call(self, x: tf.Tensor) -> tf.Tensor:
+        x, n = tf.while_loop(
+            lambda x, n: tf.logical_and(tf.reduce_max(x) > 0.5, n < 8), lambda x, n: (x * 0.7, n + 1), (x, tf.constant(0))
+        )
+        self.turns.assign(n)
+        return x
+
+
+PYTHON = {"stock": None, "gated": Gate, "looped": Loop}
+BY_HAND = {"stock": None, "gated": GateByHand, "looped": LoopByHand}
+
+
 def model_of(case: str, way: str) -> keras.Model:
     """A compiled model, alike for all ways."""
     keras.utils.set_random_seed(1)
-    gate = [Gate()] if case == "gated" else []
-    hidden = [keras.layers.Dense(WIDTH, activation="relu"), *gate, keras.layers.Dense(WIDTH, activation="relu")]
+    made = (BY_HAND if way == AUTOGRAPH else PYTHON)[case]
+    hidden = [keras.layers.Dense(WIDTH, activation="relu"), *([made()] if made else []), keras.layers.Dense(WIDTH, activation="relu")]
     model = keras.Sequential([keras.Input((WIDTH,)), *hidden, keras.layers.Dense(1)])
     if way == CONVERTED:
         imp2tf.keras.wrap(model)

@@ -20,6 +20,7 @@ from imp2tf.converters import (
     generators,
     heaps,
     if_,
+    imports,
     introspection,
     iteration_builtins,
     jumps,
@@ -62,6 +63,7 @@ CONVERTERS = (
     functions.Lambdas,                     # lambda v: v
     functions.FunctionDefinitions,         # def g(): ...
     functions.Classes,                     # class C: ...
+    imports.Imports,                       # from m import a
     assignment.Assignments,                # a = b
     assignment.AugmentedAssignments,       # a += b
     assignment.Walrus,                     # (a := b)

@@ -19,7 +19,7 @@ from imp2tf.forcing import kept_class
 from imp2tf.foreign import register_host_method
 from imp2tf.heap import is_container, is_user_function
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, StandIn, Union, call_method
+from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, StandIn, Union, call_method, numpy_value
 
 
 @replace_call(len)
@@ -142,3 +142,9 @@ def callable_(value: Any) -> Any:
 def values_of_ragged(owner: tf.RaggedTensor, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``ragged.to_list()``, ``ragged.numpy()``: known after the run."""
     return Deferred(call_method, (owner, name, *args), kwargs)
+
+
+@replace_call(tf.get_static_value)
+def get_static_value(tensor: Any, partial: bool = False) -> Any:
+    """``tf.get_static_value(x)``: eagerly every value is known."""
+    return Deferred(numpy_value, (tensor,)) if is_symbolic_tensor(tensor) else run_operation(tf.get_static_value, tensor, partial)

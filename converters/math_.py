@@ -75,7 +75,7 @@ def _of_one(function: Function, value: Any) -> Any:
         value = tf.convert_to_tensor(value)
         if value.shape.rank != 0 or not (value.dtype.is_floating or value.dtype.is_integer):
             fall_back(NeedsValue, f"math.{function.__name__} of a tensor that is no scalar number")
-        return _value(function, tf.cast(value, tf.float64))
+        return _value(function, tf.cast(tf.stop_gradient(value) if value.dtype.is_floating else value, tf.float64))
     if value.kind == "int" and function in (math.floor, math.ceil):
         return value
     return _value(function, as_number(value, "float"))

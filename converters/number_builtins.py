@@ -45,7 +45,7 @@ def _scalar_number(value: tf.Tensor) -> PyNumber:
     if value.dtype == tf.bool:
         return PyNumber("bool", value)
     if value.dtype.is_floating:
-        return PyNumber("float", tf.cast(value, tf.float64))
+        return PyNumber("float", tf.cast(tf.stop_gradient(value), tf.float64))  # no gradient flows through Python
     if value.dtype.is_integer:
         return PyNumber("int", tf.cast(value, tf.int64))
     return fall_back(NeedsValue, f"a Python number of a {value.dtype.name} tensor")

@@ -4,6 +4,7 @@ Run-time numbers follow Python's rules among themselves and are weakly typed bes
 """
 from __future__ import annotations
 
+import collections
 import operator
 import sys
 import types
@@ -89,7 +90,7 @@ def holds_runtime(value: Any, level: int = 0) -> bool:
         return True
     if isinstance(value, tf.__internal__.CompositeTensor) and not isinstance(value, tf.Variable):
         return True
-    if isinstance(value, (list, tuple)) and level < 4:
+    if isinstance(value, (list, tuple, set, frozenset, collections.deque)) and level < 4:
         return any(holds_runtime(item, level + 1) for item in value)
     return isinstance(value, dict) and level < 4 and any(holds_runtime(item, level + 1) for item in value.values())
 

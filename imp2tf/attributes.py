@@ -19,6 +19,7 @@ from imp2tf.deferred_calls import method_of_deferred
 from imp2tf.errors import ForeignCall, LostValue, NeedsValue, fall_back
 from imp2tf.heap import is_container, is_user_function, view
 from imp2tf.links import LINKS, linked
+from imp2tf.module_attributes import is_users_module, module_attribute, set_module_attribute
 from imp2tf.places import Attribute
 from imp2tf.session import active, current
 from imp2tf.tf_compat import EagerTensor, is_symbolic_tensor
@@ -59,6 +60,12 @@ def get_attribute(owner: Any, name: str, default: Any = MISSING) -> Any:
 
 
 def _plain(owner: Any, name: str, default: Any) -> Any:
+    if is_users_module(owner):
+        value = module_attribute(owner, name)
+        if isinstance(value, Union):
+            value = stripped(value, UNBOUND, AttributeError(f"module {owner.__name__!r} has no attribute {name!r}"))
+        if value is not UNBOUND:
+            return value
     try:
         value = getattr(owner, name) if default is MISSING else getattr(owner, name, default)
     except AttributeError as error:
@@ -305,6 +312,9 @@ def store_attribute(owner: Any, name: str, value: Any) -> None:
     setter = getattr(type(found[1]), "__set__", None) if found is not None else None
     if found is not None and is_user_function(setter):
         call(setter, found[1], owner, value)
+        return
+    if is_users_module(owner):
+        set_module_attribute(owner, name, value)
         return
     if _refuses_attributes(owner, found):
         _refused(owner, name, value)

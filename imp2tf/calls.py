@@ -277,6 +277,8 @@ def _trace(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if not session.is_born(function):
         _guard_function(session, function)
     converted = converted_of(function)
+    if session.relaxations.profile is not None:
+        session.relaxations.profile.updates |= getattr(converted, "__imp2tf_updates__", frozenset())
     session.activations.append(Activation(function, session.regions))
     try:
         return converted(*args, **kwargs)

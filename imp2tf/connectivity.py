@@ -63,12 +63,22 @@ class Wiring:
     def __init__(self) -> None:
         self._steps: dict[int, list[Step]] = {}
         self._flows: dict[str, bool] = {}
+        self._inside: dict[int, set[int]] = {}
+        self.tables: dict[tuple[int, bool, frozenset[tuple[Junction, Ways]]], Table] = {}
 
     def steps(self, graph: FuncGraph) -> list[Step]:
         """The steps of a graph in its order."""
         if id(graph) not in self._steps:
             self._steps[id(graph)] = [step for op in graph.get_operations() if (step := self._step(graph, op)) is not None]
         return self._steps[id(graph)]
+
+    def inside(self, graph: FuncGraph) -> set[int]:
+        """A graph and those that it may run, by id."""
+        if id(graph) not in self._inside:
+            found = self._inside[id(graph)] = {id(graph)}
+            for step in self.steps(graph):
+                found.update(*(self.inside(one) for one in step.calls or () if one is not None))
+        return self._inside[id(graph)]
 
     def _step(self, graph: FuncGraph, op: tf.Operation) -> Step | None:
         if not op.inputs:
@@ -96,7 +106,6 @@ class Connections:
         self._taken = taken or {}
         self._certain = certain
         self._wiring = wiring or Wiring()
-        self._tables: dict[int, Table] = {}
 
     def reached(self, graph: FuncGraph, sources: Sequence[tf.Tensor], targets: Sequence[tf.Tensor]) -> Table:
         """For each target, the mask of the sources in the same graph that it depends on."""
@@ -151,11 +160,14 @@ class Connections:
         return [table for table, one in zip(tables, taken) if one], True
 
     def _table(self, graph: FuncGraph) -> Table:
-        if id(graph) not in self._tables:
+        inside = self._wiring.inside(graph)
+        key = id(graph), self._certain, frozenset(item for item in self._taken.items() if item[0][0] in inside)
+        found = self._wiring.tables.get(key)
+        if found is None:
             masks = {id(tensor): 1 << bit for bit, tensor in enumerate(graph.inputs) if is_differentiable(tensor)}
             self.spread(graph, masks)
-            self._tables[id(graph)] = [masks.get(id(tensor), 0) for tensor in graph.outputs]
-        return self._tables[id(graph)]
+            found = self._wiring.tables[key] = [masks.get(id(tensor), 0) for tensor in graph.outputs]
+        return found
 
 
 def _names(op: tf.Operation, attribute: str) -> list[str]:

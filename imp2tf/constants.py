@@ -12,7 +12,8 @@ import tensorflow as tf
 from imp2tf.arithmetic import number_tensor, run_operation
 from imp2tf.heap import contents
 from imp2tf.lowering import lowered
-from imp2tf.values import Deferred, PyNumber
+from imp2tf.specs import Number
+from imp2tf.values import Deferred, Growable, PyNumber
 
 __all__ = ["constant", "is_constant_of_run"]
 
@@ -27,6 +28,8 @@ def is_constant_of_run(function: Any, args: tuple[Any, ...], kwargs: dict[str, A
     value = args[0] if args else kwargs.get("value")
     if isinstance(value, Deferred):
         return function is tf.constant
+    if function is tf.constant and _grows(value):
+        return True
     if type(value) not in (list, tuple) and not (function is tf.constant and isinstance(value, PyNumber)):
         return False
     if "dtype_hint" in kwargs:
@@ -41,12 +44,20 @@ def constant(value: Any, dtype: Any = None, *rest: Any, **options: Any) -> Any:
     wanted = None if dtype is None else tf.as_dtype(dtype)
     if isinstance(value, Deferred):
         made = run_operation(tf.convert_to_tensor, lowered(value), wanted)
+    elif _grows(value):
+        made = run_operation(lowered(value).stack, wanted)
     else:
         made = run_operation(_of_numbers, value, wanted)
     if shape is None:
         return made
     as_many = made.shape.is_fully_defined() and made.shape.num_elements() != 1
     return run_operation(tf.reshape, made, shape) if as_many else run_operation(tf.broadcast_to, tf.squeeze(made), shape)
+
+
+def _grows(value: Any) -> bool:
+    """Whether a value is a list of Python numbers of run-time length."""
+    found = contents(value) if type(value) is list else None
+    return isinstance(found, Growable) and isinstance(found.element, Number)
 
 
 def _numbers_in(value: Any) -> Iterator[Any]:

@@ -14,7 +14,7 @@ from imp2tf.cursors import IndexedCursor, StaticCursor, Truth
 from imp2tf.heap import contents
 from imp2tf.region import stop_if
 from imp2tf.table_items import shown_entry
-from imp2tf.values import Growable, Table, Union, is_runtime
+from imp2tf.values import is_runtime
 
 __all__ = ["ContainerCursor", "DequeCursor", "ListCursor", "ReversedCursor", "TableCursor", "ViewCursor"]
 
@@ -27,11 +27,11 @@ class ContainerCursor(StaticCursor):
         self.container = container
 
     def has_next(self) -> Truth:
-        found = contents(self.container)
-        if isinstance(found, Table):
-            stop_if(tf.not_equal(tf.size(found.keys), len(self.items)), _changed_size(self.container))
-        elif not isinstance(found, (Growable, Union)) and len(found) != len(self.items):
+        changed = truth(compare("!=", container_length(self.container), len(self.items)))
+        if changed is True:
             raise_error(_changed_size(self.container))
+        elif changed is not False:
+            stop_if(tf.convert_to_tensor(changed), _changed_size(self.container))
         return super().has_next()
 
 

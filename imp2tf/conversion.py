@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import gast
 
 from imp2tf.analysis.flow import has_await, has_yield
+from imp2tf.analysis.updates import Updates, updates_of
 from imp2tf.errors import NoSource, UnsupportedSyntax, fall_back
 from imp2tf.inversion import invert_generators
 from imp2tf.namespace import rt
@@ -35,6 +36,7 @@ class ConvertedCode:
     code: types.CodeType
     tree: ast.Module
     operators: str
+    updates: Updates
 
     @property
     def text(self) -> str:
@@ -57,6 +59,7 @@ def convert_function(function: types.FunctionType) -> types.FunctionType:
             extra = {converted.operators: rt, "rt_cells": cells, "rt_globals": function.__globals__, "rt_code": function.__code__}
             found = bind(converted.code, function, extra)
             found.__imp2tf_converted__ = True  # type: ignore[attr-defined]
+            found.__imp2tf_updates__ = converted.updates  # type: ignore[attr-defined]
             _functions[function] = found
         return found
 
@@ -81,9 +84,10 @@ def _convert(function: types.FunctionType) -> ConvertedCode:
         fall_back(UnsupportedSyntax, f"{function.__qualname__} is a generator or coroutine")
     if isinstance(node, gast.Lambda):
         node = lambda_to_function(node)
+    updates = updates_of(node, function.__qualname__)
     operators = RUNTIME if any(isinstance(one, gast.Name) and one.id == OPERATORS for one in gast.walk(node)) else OPERATORS
     new = renamed_operators(rewrite_function(node, _converters, function.__code__.co_freevars), operators)
     code = compile_node(source, new, function, (operators, *EXTRA))
-    return ConvertedCode(code, gast.gast_to_ast(gast.Module([new], [])), operators)
+    return ConvertedCode(code, gast.gast_to_ast(gast.Module([new], [])), operators, updates)
 
 

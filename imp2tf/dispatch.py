@@ -13,6 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.accounts import Account
 from imp2tf.errors import (
     AssumptionFailed,
     ConversionError,
@@ -101,8 +102,9 @@ class Dispatcher:
         """Forget all graphs and everything learned."""
         self.graphs: list[Graph] = []
         self.substitutions = substitutions()
-        self.profile = Profile()
-        self.relaxations = Relaxations(declared=self.signature.declared if self.signature else {}, profile=self.profile)
+        self.profile, self.account = Profile(), Account()
+        declared = self.signature.declared if self.signature else {}
+        self.relaxations = Relaxations(declared=declared, profile=self.profile, presuming=self.options.reduce_retracing)
         if self.options.speculate and not self.options.fullgraph:
             self.relaxations.given_up = set()
         self.failed_assumptions: collections.Counter[Location | None] = collections.Counter()
@@ -196,7 +198,8 @@ class Dispatcher:
 
     def _plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self._count("eager_calls")
-        return self.function(*args, **kwargs)
+        with self.account.python():
+            return self.function(*args, **kwargs)
 
     def _python(self, args: tuple[Any, ...], kwargs: dict[str, Any], record: FallbackRecord) -> Any:
         with self.counting:
@@ -280,13 +283,16 @@ class Dispatcher:
                 return ready
             if self.exhausted is not None and len(self.graphs) >= self.options.recompile_limit:
                 return self.exhausted
+            if self.graphs and not self.account.affords(self.counts["traces"], self.counts["graph_calls"]):
+                return RecompileLimit(f"traced {self.counts['traces']} times, for graphs that are seldom used; {self._last_miss()}")
             rivals = self._learn(values)
             if self.graphs and stance() == "fail_on_recompile":
                 raise Recompiled(f"{self.name} needs another graph: {self._last_miss()}")
             if not self._pays(rivals):
                 return RecompileLimit(f"traced {self.counts['traces']} times; {self._last_miss()}")
             try:
-                return self._trace(values)
+                with self.account.tracing():
+                    return self._trace(values)
             except AlwaysRaises as raises:
                 self._count("always_raised")
                 return _certainly(raises)
@@ -301,7 +307,7 @@ class Dispatcher:
             try:
                 graph = self._traced(values)
             except Fallback:
-                if self.relaxations.learned() != learned:
+                if self.relaxations.learned() != learned or self._presumed_too_much():
                     continue
                 if not self.relaxations.active():
                     raise
@@ -354,12 +360,21 @@ class Dispatcher:
         self.jit_compile = False
         self.note(failure).count += 1
 
+    def _presumed_too_much(self) -> bool:
+        """Whether numbers were taken to vary that have not varied yet: they may be what stands in the way."""
+        found = bool(self.relaxations.presumed) and not self.profile.wanted
+        if found:
+            self.relaxations.presume_nothing()
+        return found
+
     def _give_up_relaxing(self) -> None:
         """What was relaxed steers Python: keep it constant from now on."""
         relaxed = {source for source, _ in self.relaxations.shapes} | set(self.relaxations.arrays)
         self.relaxations.constant |= self.relaxations.numbers | relaxed
+        self.relaxations.fixed |= self.relaxations.lists
         self.relaxations.arrays.clear()
         self.relaxations.shapes.clear()
+        self.relaxations.lists.clear()
 
     def _pays(self, rivals: int) -> bool:
         """Whether another graph is worth its trace, besides `rivals` that were made for the same objects."""
@@ -446,7 +461,7 @@ class Dispatcher:
         self._count("eager_calls")
         self.profile.runs += 1
         recording = Recording(self.profile)
-        with watching(recording):
+        with watching(recording), self.account.python():
             return recording.entered(self.function)(*args, **kwargs)
 
     def note(self, error: ConversionError) -> FallbackRecord:

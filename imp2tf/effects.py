@@ -193,11 +193,14 @@ def commits(session: Session, recorder: Recorder) -> list[tuple[Recipe, Recipe]]
     for place, value in list(session.store.items()):
         if session.is_born(place.owner) or is_unchanged(session, place, value):
             continue
-        plan.append((_located(session, place), _content(recorder, place, value)))
+        plan.append((_located(session, place), _content(session, recorder, place, value)))
     return plan
 
 
-def _content(recorder: Recorder, place: Place, value: Any) -> Recipe:
+def _content(session: Session, recorder: Recorder, place: Place, value: Any) -> Recipe:
+    before = session.reads.get(place)
+    if isinstance(place, Contents) and type(value) is type(before) and type(value) in (dict, list):
+        return recorder.changed_elements(value, before, session.source_of(place.owner))
     if isinstance(place, (Contents, Tail)) or isinstance(value, Growable):
         return recorder.elements(value)
     return recorder.add(value)

@@ -48,7 +48,7 @@ class ProgramRaise(BaseException):
     @property
     def told(self) -> str:
         """The exception in words, as far as they are known: an argument may be a run-time value, or show itself by code of the program."""
-        if self.record is not None:
+        if self.record is not None or not isinstance(self.error, BaseException):
             return "one of several exceptions"
         shown = (str(one) if isinstance(one, (str, int, float, bool)) else f"<{type(one).__name__}>" for one in self.error.args)
         return f"{type(self.error).__name__}: {', '.join(shown)}"

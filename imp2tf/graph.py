@@ -18,6 +18,7 @@ from imp2tf.errors import (
     Location,
     NeedsValue,
     UnexpectedResult,
+    first_line,
 )
 from imp2tf.exceptions import raise_from_user_code
 from imp2tf.guards import held_weakly
@@ -193,8 +194,8 @@ class Graph:
     def _outputs(self, captured: list[Any]) -> list[tf.Tensor]:
         try:
             return self.taped(captured)
-        except LookupError as error:  # a tape is to record the run, but TensorFlow cannot differentiate all of the graph
-            failure = GraphRefused(str(error))
+        except UNDIFFERENTIABLE as error:
+            failure = GraphRefused(f"a tape records, and the graph of the gradient cannot be made: {first_line(error)}")
         raise Fallback(failure)
 
     def _stopped(self, error: tf.errors.OpError, commit: Commit) -> NoReturn:
@@ -227,6 +228,9 @@ class Graph:
             commit([(place(build), value(build)) for place, value in self.writes])
         return result
 
+
+# What TensorFlow raises where a tape is to record the run, and it cannot make the graph of the gradient.
+UNDIFFERENTIABLE = (LookupError, AttributeError, NotImplementedError, TypeError, ValueError)
 
 # What the run says where a Python number is not what it was taken for.
 LEFT_PYTHON = {

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from imp2tf.heap import INT_RANGE, Fetch, itself
 from imp2tf.session import Guard, Relaxations
-from imp2tf.sources import Held, Source
+from imp2tf.sources import Held, Length, Source
 from imp2tf.tf_compat import EagerTensor, dtype_test, shape_text
 
 __all__ = ["Miss", "compile_guards", "describe_guard", "find_misses", "frozen_contents", "held_weakly", "relax"]
@@ -208,10 +208,14 @@ def _array_kind(value: Any, expected: tf.TensorSpec) -> bool:
     return type(value) is np.ndarray and value.dtype == expected.dtype and bool(expected.shape.is_compatible_with(value.shape))
 
 
-_CHECKS: dict[str, Callable[[Any, Any], bool]] = {"equal": _equal, "array": _array, "array_kind": _array_kind, "set": _set,
-                                                  "composite": _composite,
-                                                 "conforms": _conforms, "contents": _contents,
-    "equal_identity": _equal_identity}
+def _elements(value: Any, expected: Any) -> bool:
+    return bool(expected.holds(value))
+
+
+_CHECKS: dict[str, Callable[[Any, Any], bool]] = {
+    "elements": _elements, "equal": _equal, "array": _array, "array_kind": _array_kind, "set": _set, "composite": _composite,
+    "conforms": _conforms, "contents": _contents, "equal_identity": _equal_identity,
+}
 
 
 # ------------------------------------------------------------------------------------------------ misses
@@ -269,7 +273,12 @@ def relax(misses: Sequence[Miss], relaxations: Relaxations) -> None:
     for miss in misses:
         source, expected, found = miss.guard.source, miss.guard.expected, miss.found
         if miss.guard.check == "literal" and type(expected) in (int, float) and type(found) is type(expected):
+            if isinstance(source, Length) and source in relaxations.constant:
+                _relax_list(source.parent, relaxations)
             relaxations.numbers.add(source)
+        elif miss.guard.check == "elements":
+            relaxations.lists.discard(source)
+            relaxations.fixed.add(source)
         elif miss.guard.check in ("array", "array_kind") and source not in relaxations.constant and _differ_as_arrays(found, expected):
             known = relaxations.arrays.get(source, expected.shape)
             relaxations.arrays[source] = tf.TensorShape([a if a == b else None for a, b in zip(found.shape, known, strict=True)])
@@ -278,6 +287,15 @@ def relax(misses: Sequence[Miss], relaxations: Relaxations) -> None:
             known = relaxations.shapes.get(key, expected.shape)
             dims = [a if a == b == c else None for a, b, c in zip(found.shape, expected.shape, known, strict=True)]
             relaxations.shapes[key] = tf.TensorShape(dims)
+
+
+def _relax_list(source: Source, relaxations: Relaxations) -> None:
+    """A list whose elements were read came with another length: the next graph is for any, unless that may have been the only time."""
+    if source in relaxations.fixed:
+        return
+    if source in relaxations.changed_lists:
+        relaxations.lists.add(source)
+    relaxations.changed_lists.add(source)
 
 
 def is_superseded(guards: Sequence[Guard], relaxations: Relaxations) -> bool:

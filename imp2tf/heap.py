@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from imp2tf.analysis.updates import NAME
 from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import ForeignCall, fall_back, is_library_file
 from imp2tf.places import Attribute, Cell, Contents, Global, Place, Tail
@@ -22,7 +23,7 @@ from imp2tf.results import Live, Object
 from imp2tf.session import NOT_STORED, Session, current
 from imp2tf.sources import AllDistinct, Argument, Both, Item, Keys, Length, Member, Pinned, Source
 from imp2tf.tf_compat import EagerTensor, capture_at_call_time, eager_scalar
-from imp2tf.values import NUMBER_DTYPES, UNBOUND, Deferred, PyNumber, numpy_value
+from imp2tf.values import NUMBER_DTYPES, UNBOUND, Deferred, Growable, PyNumber, numpy_value
 
 __all__ = [
     "INT_RANGE", "Fetch", "contents", "guard_distinct", "has_written_fields", "is_container", "is_drop_in", "is_same_input",
@@ -67,12 +68,22 @@ def read(place: Place) -> Any:
     """The value that a place had when the call began, as a guarded constant or an input of the graph."""
     session = current()
     if place not in session.reads:
-        session.reads[place] = lift(session, place.read(), session.source_of_place(place))
+        value, source = place.read(), session.source_of_place(place)
+        if type(value) in (int, float, np.ndarray):
+            session.relaxations.presume(source, _owners(place), place.key, value)
+        session.reads[place] = lift(session, value, source)
     if not _holds_code(place, session.reads[place]):
         _note_data(session, place, place.owner)
         if session.outside.touched and id(place.read()) in session.outside.touched and isinstance(session.reads[place], np.ndarray):
             fall_back(ForeignCall, f"library code could have changed the array {place}")
     return session.reads[place]
+
+
+def _owners(place: Place) -> list[str]:
+    """The names of the classes that a value may be an attribute of, as `analysis.updates` has them."""
+    if isinstance(place, Attribute):
+        return ["", *(cls.__qualname__ for cls in type(place.owner).__mro__)]
+    return [NAME] if isinstance(place, (Global, Cell)) else []
 
 
 def _holds_code(place: Place, value: Any) -> bool:
@@ -358,6 +369,8 @@ def contents_without_tail(container: list[Any]) -> list[Any]:
 
 def with_tail(base: list[Any], tail: Any) -> Any:
     """The elements of a list followed by what was appended to it."""
+    if isinstance(base, Growable) and isinstance(tail, list):
+        return current().run.extended(base, tail)
     if isinstance(tail, list):
         return base + tail
     return current().run.prepend(base, tail)
@@ -368,7 +381,8 @@ def _outer_contents(session: Session, container: Any, place: Contents) -> Any:
         source = session.source_of(container)
         session.reads[place] = _lift_elements(session, container, source)
     _note_data(session, place, container)
-    return session.reads[place].copy()
+    found = session.reads[place]
+    return found if isinstance(found, Growable) else found.copy()
 
 
 def _lift_elements(session: Session, container: Any, source: Source) -> Any:
@@ -378,6 +392,10 @@ def _lift_elements(session: Session, container: Any, source: Source) -> Any:
     if isinstance(container, set):
         session.guard(source, "set", frozenset(container))
         return set(container)
+    grown = session.run.listed(container, source) if type(container) is list and source in session.relaxations.lists else None
+    if grown is not None:
+        session.relaxations.constant.discard(Length(source))
+        return grown
     session.relaxations.constant.add(Length(source))
     session.guard(Length(source), "literal", len(container))
     return [lift(session, value, Item(source, i)) for i, value in enumerate(container)]

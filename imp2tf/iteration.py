@@ -139,8 +139,15 @@ def reversed_cursor(value: Any) -> Cursor:
     if listed(value) is not None:
         return ReversedCursor(listed(value))
     if isinstance(found, RunRange):
-        fall_back(NeedsValue, "reversed() of a range with a run-time bound")
+        return RangeCursor(_backwards(found))
     return StaticCursor(run_operation(reversed, list(found) if isinstance(found, dict) else found))
+
+
+def _backwards(bounds: RunRange) -> RunRange:
+    """A range from its last item to its first; of one without items, one without items."""
+    start, step = bounds.start, bounds.step
+    after = (bounds.stop - start + step - (1 if step > 0 else -1)) // step  # how many items, if any
+    return RunRange(start + (after - 1) * step, start - step, -step)
 
 
 def drained(value: Any) -> list[Any] | None:

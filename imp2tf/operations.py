@@ -17,10 +17,12 @@ from imp2tf.containers import any_equal, concatenated, grow, has_element, listed
 from imp2tf.deferred_calls import may_change
 from imp2tf.dict_views import DictView
 from imp2tf.errors import Contents, ForeignCall, NeedsValue, fall_back
+from imp2tf.forcing import forced
 from imp2tf.growable_items import repeated
 from imp2tf.heap import contents, is_container, is_same_input, is_user_function, set_contents
 from imp2tf.opaque import change_array
 from imp2tf.region import select
+from imp2tf.results import Kept
 from imp2tf.searches import equal_growables, equals_items
 from imp2tf.table_items import has_key
 from imp2tf.texts import operand
@@ -247,6 +249,8 @@ def is_same(a: Any, b: Any) -> Any:
         fall_back(NeedsValue, "`is` on run-time numbers")
     if (isinstance(a, PyNumber) and isinstance(b, (int, float))) or (isinstance(b, PyNumber) and isinstance(a, (int, float))):
         fall_back(NeedsValue, "`is` on a run-time number")
+    if a is not b and None not in (a, b) and any(isinstance(one, Deferred) and isinstance(one.function, Kept) for one in (a, b)):
+        return PyNumber("bool", tf.convert_to_tensor(truth(forced(Deferred(python.is_, (a, b)), "bool")), tf.bool))
     return is_same_input(a, b)
 
 

@@ -13,16 +13,7 @@ from typing import Any, ClassVar
 from imp2tf.errors import is_library_file
 from imp2tf.values import UNBOUND
 
-__all__ = [
-    "Attribute",
-    "Cell",
-    "Contents",
-    "FromEnd",
-    "Global",
-    "Place",
-    "Tail",
-    "slot_of",
-]
+__all__ = ["Attribute", "Cell", "Contents", "Entries", "FromEnd", "Global", "Place", "Tail", "slot_of"]
 
 
 class Place:
@@ -192,19 +183,47 @@ class Contents(Place):
 
     def write(self, value: Any) -> None:
         if isinstance(self.owner, list):
-            self.owner[:] = value
+            self._write_list(value)
         elif isinstance(self.owner, dict):
             self._write_dict(value)
         else:
             self.owner.clear()
             (self.owner.extend if isinstance(self.owner, collections.deque) else self.owner.update)(value)
 
+    def _write_list(self, value: list[Any]) -> None:
+        """Elements that stay are left alone: another thread may have replaced them, and lists of tf.Module compare what they are given."""
+        owner = self.owner
+        of_library = type(owner).__module__.startswith(("tensorflow.", "keras."))
+        cls = type(owner) if of_library else list  # past the methods of the user's classes
+        for index, (old, new) in enumerate(zip(owner, value)):
+            if old is not new:
+                cls.__setitem__(owner, index, new)
+        if len(owner) > len(value):
+            cls.__delitem__(owner, slice(len(value), None))
+        elif len(owner) < len(value):
+            cls.extend(owner, value[len(owner):])
+
     def _write_dict(self, value: dict[Any, Any]) -> None:
-        cls = collections.OrderedDict if isinstance(self.owner, collections.OrderedDict) else dict  # past the methods of the user's classes
-        if list(self.owner) != list(value)[: len(self.owner)]:
+        found = next((cls for cls in (collections.OrderedDict, dict) if cls in type(self.owner).__mro__), None)
+        cls = found or type(self.owner)  # past the methods of the user's classes; what only looks like a dict (of tf.Module) has its own
+        before = value.before if isinstance(value, Entries) else list(self.owner)
+        for key in before:
+            if key not in value:
+                cls.pop(self.owner, key, None)
+        kept = [key for key in before if key in value]
+        if kept != list(value)[: len(kept)]:
             cls.clear(self.owner)  # in the same order the entries are kept, so that views and iterators stay valid
         for key, one in value.items():
-            cls.__setitem__(self.owner, key, one)
+            if key not in self.owner or cls.__getitem__(self.owner, key) is not one:
+                cls.__setitem__(self.owner, key, one)
+
+
+class Entries(dict[Any, Any]):
+    """The entries of a dict after a call, and the keys that the call found in it: what other threads put there meanwhile stays."""
+
+    def __init__(self, entries: Any, before: list[Any]) -> None:
+        super().__init__(entries)
+        self.before = before
 
 
 class Tail(Place):

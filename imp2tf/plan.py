@@ -18,6 +18,7 @@ from imp2tf.errors import LostValue, UnsupportedSyntax, fall_back
 from imp2tf.growable import GrowableList, stacked_column
 from imp2tf.heap import contents, is_container
 from imp2tf.links import cause_of, context_of
+from imp2tf.places import Entries
 from imp2tf.rewrite import SHARED
 from imp2tf.session import Session, resumed
 from imp2tf.snapshots import is_record
@@ -44,6 +45,7 @@ from imp2tf.values import (
 __all__ = ["Build", "Recipe", "Recorder"]
 
 FEW = 8
+GONE = object()
 
 
 class Build:
@@ -209,6 +211,23 @@ class Recorder:
         with resumed(self.session):
             return self._elements(found)
 
+    def changed_elements(self, found: Any, before: Any, owner: Source) -> Recipe:
+        """As `elements`; those that are what the call found there are what the container holds by then, if another thread replaced them."""
+        keys = list(found) if isinstance(found, dict) else range(len(found))
+        kept = set(before) if isinstance(before, dict) else set(range(len(before)))
+        values = [None if key in kept and before[key] is found[key] else self.add(found[key]) for key in keys]
+
+        def items(build: Build) -> list[Any]:
+            container = owner.fetch(build.args)
+            return [container[key] if value is None else value(build) for key, value in zip(keys, values, strict=True)]
+
+        def entries(build: Build) -> Any:
+            container = owner.fetch(build.args)
+            made = [(key, container.get(key, GONE) if value is None else value(build)) for key, value in zip(keys, values, strict=True)]
+            return Entries([(key, one) for key, one in made if one is not GONE], list(before))
+
+        return entries if isinstance(found, dict) else items
+
     def _elements(self, found: Any) -> Recipe:
         if isinstance(found, Growable):
             return self._growable(found)
@@ -243,10 +262,11 @@ class Recorder:
             return self._stacked(found, element)
         start, count = len(self.tensors), len(found.handles)
         self.tensors.extend(found.handles)
-        born = {id(one): self._add(one) for one in constants_in(element) if self.session.is_born(one)}
+        session = self.session
+        objects = {id(one): self._add(one) for one in constants_in(element) if session.is_born(one) or id(one) in session.sources}
 
         def make(build: Build) -> Any:
-            with realizing({key: recipe(build) for key, recipe in born.items()}):
+            with realizing({key: recipe(build) for key, recipe in objects.items()}):
                 return spec.realize(iter(build.tensors[start: start + count]))
 
         return make

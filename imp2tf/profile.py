@@ -19,6 +19,7 @@ from typing import Any
 import gast
 
 from imp2tf.analysis.flow import has_await
+from imp2tf.analysis.updates import updates_of
 from imp2tf.disabled import is_disabled
 from imp2tf.errors import Fallback
 from imp2tf.heap import is_drop_in, is_user_function
@@ -103,10 +104,13 @@ def _rewritten(function: types.FunctionType) -> types.FunctionType:
         return function
     if isinstance(node, gast.Lambda):
         node = lambda_to_function(node)
+    updates = updates_of(node, function.__qualname__)
     calls = _Calls(source.filename)
     node.body = [calls.visit(statement) for statement in node.body]
     code = _with_own_constants(compile_node(source, node, function, (ENTERED,)), function.__code__)
-    return bind(code, function, {ENTERED: _entered})
+    watched = bind(code, function, {ENTERED: _entered})
+    watched.__imp2tf_updates__ = updates  # type: ignore[attr-defined]
+    return watched
 
 
 def _with_own_constants(code: types.CodeType, original: types.CodeType) -> types.CodeType:
@@ -149,6 +153,11 @@ class Recording(_Watcher):
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
+
+    def entered(self, function: Any, place: tuple[str, int] = ("", 0)) -> Any:
+        watched = super().entered(function, place)
+        self.profile.updates |= getattr(watched, "__imp2tf_updates__", frozenset())  # methods show what their functions have
+        return watched
 
     def called(self, function: Any, site: Site) -> Any:
         self.profile.seen.add(site)

@@ -131,6 +131,8 @@ def _twin(session: Session, op: Any) -> list[tf.Tensor]:
     if not session.draws_inside or _own_seeds(op) != (0, 0):
         return _drawn(session, op)
     key, counter = next_seed(session)
+    if op.type == "Multinomial" and op.inputs[0].shape[:1] == [1]:
+        return [_categorical(op, key, counter)]
     if op.type not in STATELESS:
         return _drawn(session, op, key, counter)
     inputs = dict(zip((one.name for one in op.op_def.input_arg), op.inputs))
@@ -140,6 +142,23 @@ def _twin(session: Session, op: Any) -> list[tf.Tensor]:
     return [drawn]
 
 
+def _categorical(op: Any, key: tf.Tensor, counter: tf.Tensor) -> tf.Tensor:
+    """Samples of one categorical distribution, as the operation draws them: by inversion, in double precision.
+
+    For several distributions the numbers depend on how the operation shares the work among threads.
+    """
+    logits = tf.cast(op.inputs[0][0], tf.float64)
+    finite = tf.math.is_finite(logits)
+    greatest = tf.reduce_max(tf.where(finite, logits, logits.dtype.min))
+    sums = tf.cumsum(tf.where(finite, tf.exp(logits - greatest), 0.0))
+    samples = tf.raw_ops.StatelessRandomUniformV2(
+        shape=tf.reshape(op.inputs[1], [1]), key=key, counter=counter, alg=PHILOX, dtype=tf.float64)
+    found = tf.searchsorted(sums, samples * sums[-1], "right", op.get_attr("output_dtype"))
+    drawn = tf.expand_dims(found, 0)
+    drawn.set_shape(op.outputs[0].shape)
+    return drawn
+
+
 def _drawn(session: Session, op: Any, *seeds: tf.Tensor) -> list[tf.Tensor]:
     """The host call that stands for a random operation: its outputs. `seeds` are those of the run, where it knows them."""
     draw = _eager_twin(session, op)
@@ -147,8 +166,7 @@ def _drawn(session: Session, op: Any, *seeds: tf.Tensor) -> list[tf.Tensor]:
     inputs = [*map(tf.stop_gradient, op.inputs), *seeds]
     outputs = tf.numpy_function(draw, inputs, [tensor.dtype for tensor in op.outputs])
     outputs = outputs if isinstance(outputs, list) else [outputs]
-    if not seeds:
-        session.outside.unrepeatable = "random numbers are drawn"
+    session.outside.unrepeatable = "random numbers are drawn"
     session.python_calls.append(("random numbers are drawn by Python", innermost(frames_of_op(op))))
     if op.type == "RandomGamma":
         outputs = [_gamma_sample(op.inputs[0], op.inputs[1], outputs[0])]

@@ -367,6 +367,7 @@ class Profile:
     changing: set[Site] = dataclasses.field(default_factory=set)  # calls that change or keep an argument
     wanted: bool = False  # a trace has met a call of unknown kind
     runs: int = 0  # in Python that were watched
+    updates: set[tuple[str, str, bool]] = dataclasses.field(default_factory=set)  # by functions that are called (`analysis.updates`)
 
     def note(self, site: Site, kind: Kind) -> None:
         """A call has returned this."""

@@ -13,6 +13,7 @@ from imp2tf.elements import check_uses
 from imp2tf.exceptions import Frame, StopRun, located, without_own_frames
 from imp2tf.iterables import each
 from imp2tf.operations import compare_operation
+from imp2tf.state_lists import extended, listed
 from imp2tf.values import Growable
 
 __all__ = ["Run"]
@@ -70,12 +71,16 @@ class Run:
         return self.results[number]
 
     call = staticmethod(calls.call)
+    listed = staticmethod(listed)
+    extended = staticmethod(extended)
     each = staticmethod(each)
     check_uses = staticmethod(check_uses)
     detached = staticmethod(detached)
     equal = staticmethod(functools.partial(compare_operation, "=="))
 
     @staticmethod
-    def prepend(items: list[Any], tail: Growable) -> Growable:
-        """The elements of a static list followed by those of a growable one."""
+    def prepend(items: list[Any] | Growable, tail: Growable) -> Growable:
+        """The elements of a list followed by those of a growable one."""
+        if isinstance(items, Growable):
+            return concatenated(items, tail)
         return concatenated(grow(items), tail) if items else tail

@@ -176,6 +176,7 @@ def next_seed(session: Session) -> tuple[tf.Tensor, tf.Tensor]:
         _enter(session)
     if session.opaque is not None:
         leave_draws_to_host(session, session.opaque)
+    session.outside.lock_of_seeds = Setting("the lock of the seeds", _lock)
     now = session.raw(POSITION)
     now = now if isinstance(now, PyNumber) else session.reads[POSITION]
     session.write(POSITION, PyNumber("int", now.tensor + 1))
@@ -191,7 +192,6 @@ def _enter(session: Session) -> None:
     session.guard(source, "int64", int)
     tensor = capture_at_call_time(session.graph, _fetch(session, source, _scalar), tf.TensorSpec([], tf.int64))
     session.reads[POSITION] = PyNumber("int", tensor)
-    session.outside.lock_of_seeds = Setting("the lock of the seeds", _lock)
 
 
 def _scalar(found: int) -> tf.Tensor:

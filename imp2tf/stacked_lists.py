@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.arithmetic import run_operation
+from imp2tf.arithmetic import number_tensor, run_operation
 from imp2tf.errors import Contents, fall_back
 from imp2tf.growable import compact, growable_length
 from imp2tf.purity import (
@@ -13,7 +13,7 @@ from imp2tf.purity import (
 )
 from imp2tf.region import leave_to_python_if, select, stop_if
 from imp2tf.specs import Dense, Number
-from imp2tf.values import Growable
+from imp2tf.values import Growable, PyNumber
 
 __all__ = ["StackedList", "as_stacked", "call_with_list"]
 
@@ -34,15 +34,16 @@ class StackedList:
     def __init__(self, found: Growable) -> None:
         self.found = found
 
-    def stack(self) -> tf.Tensor:
-        """All elements as one tensor."""
+    def stack(self, dtype_of_numbers: tf.DType | None = None) -> tf.Tensor:
+        """All elements as one tensor; Python numbers get the dtype that TensorFlow gives them, unless another is wanted."""
         (dtype, shape), = self.found.element.components()
         known = shape.as_list() if shape.is_fully_defined() else -1
         handle = compact(self.found).handles[1]
         stacked = tf.raw_ops.TensorListStack(input_handle=handle, element_shape=known, element_dtype=dtype)
         if shape.rank is not None:
             stacked.set_shape([None, *shape.as_list()])
-        return stacked
+        element = self.found.element
+        return number_tensor(PyNumber(element.kind, stacked), dtype_of_numbers) if isinstance(element, Number) else stacked
 
 
 TAKES_STACKED = (tf.convert_to_tensor, tf.reduce_sum, tf.reduce_mean, tf.reduce_max, tf.reduce_min, tf.reduce_prod, tf.cast, tf.shape,
@@ -60,6 +61,8 @@ def call_with_list(function: Any, args: list[Any], kwargs: dict[str, Any]) -> An
         return _ragged(grown)
     if function is tf.concat and rest:
         return run_operation(_concat, grown, *args[1:], **kwargs)
+    if function is tf.convert_to_tensor:
+        return run_operation(grown.stack, *args[1:2], **{"dtype_of_numbers": kwargs["dtype"]} if "dtype" in kwargs else {})
     stacked = grown.stack()
     if function is tf.add_n and not rest:
         return tf.reduce_sum(stacked, 0)

@@ -57,6 +57,8 @@ def settled(value: Any, at_once: bool = False, inside: bool = False) -> Any:
     if isinstance(value, tuple) and value:
         items = [settled(item, at_once, inside=True) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple.__new__(type(value), items)
+    if isinstance(value, BaseException) and not current().is_born(value):
+        fall_back(NeedsValue, "the text of an exception that an earlier call has kept")
     if isinstance(value, BaseException) and holds_runtime(value.args):
         return Deferred(_exception, (type(value), *(settled(one, at_once, inside=True) for one in value.args)))
     return _settled_object(value, at_once)

@@ -33,6 +33,7 @@ from imp2tf.junctions import junctions_of, results_vary
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
 from imp2tf.placement import guard_placement
+from imp2tf.places import Contents, Tail
 from imp2tf.plan import Recorder
 from imp2tf.random_ops import draw_eagerly
 from imp2tf.region import scope
@@ -42,7 +43,7 @@ from imp2tf.session import Relaxations, Session, active, resumed
 from imp2tf.sources import Argument, Item, Source
 from imp2tf.taped import Taped
 from imp2tf.tf_compat import captures_of, in_eager_mode
-from imp2tf.values import Sentinel
+from imp2tf.values import PyNumber, Sentinel, Union
 from imp2tf.xla.compiler import Compiler, may_compile
 
 __all__ = ["OTHER", "AlwaysRaises", "definition", "graph_name", "kinds_of", "refuse_variable", "trace_call", "traced"]
@@ -104,6 +105,8 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
             lifted = [lift(session, value, Argument(i, name)) for i, (name, value) in enumerate(zip(parameters.names, args, strict=True))]
             positional, keywords = parameters.unbind(lifted, contents)
             result = calls.call(function, *positional, **keywords)
+            if options.reduce_retracing:
+                _note_state(session)
             recorder = Recorder(session)
             parts["result"] = recorder.add(result)
             parts["writes"] = commits(session, recorder)
@@ -133,6 +136,31 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
                  parts["calls_python"], session.python_calls, xla, session.callbacks, taped, session.outside,
                  session.assumptions,
                  kinds_of(relaxations, parameters, args))
+
+
+def _note_state(session: Session) -> None:
+    """Numbers that were constants of the trace and that the call changes are no constants of the next one: trace again at once."""
+    found = set()
+    for place, value in session.store.items():
+        before = session.reads.get(place)
+        if isinstance(before, (int, float)) and not isinstance(place, (Contents, Tail)) and _changes(before, value):
+            found.add(session.source_of_place(place))
+        elif isinstance(place, Contents) and isinstance(before, list) and not (isinstance(value, list) and len(value) == len(before)):
+            session.relaxations.changed_lists.add(session.source_of(place.owner))
+    relaxations = session.relaxations
+    found -= relaxations.numbers | relaxations.constant
+    if found:
+        relaxations.numbers |= found
+        fall_back(TraceFailed, "numbers are state of the program")
+
+
+def _changes(before: float, value: Any) -> bool:
+    """Whether a new value of a place is a number of the same kind, but not the same."""
+    if isinstance(value, Union):
+        return any(_changes(before, one) for one in value.alternatives)
+    if isinstance(value, PyNumber):
+        return value.kind == type(before).__name__
+    return type(value) is type(before) and value != before
 
 
 def kinds_of(relaxations: Relaxations, parameters: Parameters, args: Sequence[Any]) -> list[Any]:

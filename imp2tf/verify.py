@@ -17,6 +17,7 @@ import tensorflow as tf
 from imp2tf.errors import DivergenceError, NotVerified
 from imp2tf.graph import WITHOUT_EFFECT, Graph
 from imp2tf.inspection import nodes_of
+from imp2tf.places import Entries
 from imp2tf.random_ops import RANDOM_OPS
 from imp2tf.tf_compat import is_stateful_op
 
@@ -61,7 +62,7 @@ def verified(graph: Graph, captured: list[Any], values: Sequence[Any], run_pytho
         raise
     if found.error is not None:
         raise DivergenceError(f"the graph raises {_described(found.error)}, plain Python does not") from found.error
-    writes = [(name, value, by_python()) for name, value, by_python in written]
+    writes = [(name, dict(value) if isinstance(value, Entries) else value, by_python()) for name, value, by_python in written]
     states = [(variable.name, value, variable.read_value()) for variable, value in zip(variables, after)]
     _compare([("the result", found.result, result), *writes, *states])
     return result

@@ -238,3 +238,45 @@ def test_in_keras() -> None:
         np.testing.assert_array_equal(model(x), 2.0 * x)
         np.testing.assert_array_equal(model.predict(-x, verbose=0), -x)
     assert Doubling.call.stats()["fallbacks"] == []
+
+
+def test_threads_leave_each_others_entries_alone() -> None:
+    counts: dict[str, int] = {}
+
+    @imp2tf.convert
+    def step(key, x):
+        counts[key] = counts.get(key, 0) + 1
+        return x * counts[key]
+
+    wrong: list[tuple[str, int]] = []
+
+    def work(key: str) -> None:
+        for turn in range(12):
+            if float(step(key, tf.constant(1.0))) != turn + 1:
+                wrong.append((key, turn))
+
+    threads = [threading.Thread(target=work, args=(key,)) for key in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counts == dict.fromkeys("abc", 12) and not wrong
+
+
+def test_lists_and_dicts_of_a_module_of_tensorflow() -> None:
+    class Model(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.weights, self.settings = [tf.Variable(1.0)], {"calls": 0}
+
+        def __call__(self, x):
+            self.settings["calls"] += 1
+            if x > 3.0 and len(self.weights) < 2:
+                self.weights.append(self.weights[0])
+            return x * self.settings["calls"], len(self.weights)
+
+    plain, model = Model(), Model()
+    converted = imp2tf.convert(model, profile_runs=0)
+    for value in (1.0, 4.0, 1.0):
+        assert [float(one) for one in converted(tf.constant(value))] == [float(one) for one in plain(tf.constant(value))]
+    assert model.settings == plain.settings and model.weights[0] is model.weights[1]

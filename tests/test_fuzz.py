@@ -39,3 +39,28 @@ def test_shrinking_keeps_what_differs() -> None:
     program = write_program(f"0:{number}")
     small, outcome = shrink(program, run(program), run)
     assert outcome.kinds == {"result"} and len(small.text) < len(program.text) / 2
+
+
+UNUSED = """
+import tensorflow as tf
+
+
+def f(x, v):
+    w = 1.0
+    for _ in tf.range(2):
+        {statement}
+    return x {used}
+
+
+def make():
+    return f, [((tf.constant(1.0), tf.ones([n])), {{}}) for n in (3, 4, 5)], lambda: None
+"""
+
+
+def test_an_operation_that_fails_unused_does_not_count(tmp_path) -> None:
+    def outcome(statement: str, used: str = "") -> Outcome:
+        return run_program(Program("unused", UNUSED.format(statement=statement, used=used)), tmp_path, {"profile_runs": 0})
+
+    assert outcome("w = tf.ones([3]) + v").invalid
+    assert not outcome("w = tf.ones([3]) + v", used="+ w").invalid
+    assert not outcome("w = v[0]").invalid

@@ -29,17 +29,17 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "what operators share",
         (
-            "alternatives", "arithmetic", "array_items", "attributes", "calls", "container_cursors", "container_items", "container_methods",
-            "constants", "containers", "cursors", "deferred_calls", "dict_views", "elements", "forcing", "foreign", "generators",
-            "growable_items", "iterables", "iteration", "loops", "lowering", "opaque", "operations", "picking", "refusals", "searches",
-            "stacked_lists", "substitution", "table_items", "texts", "try_state", "user_iterators",
+            "alternatives", "arithmetic", "array_items", "attributes", "calls", "constants", "container_cursors", "container_items",
+            "container_methods", "containers", "cursors", "deferred_calls", "dict_views", "elements", "forcing", "foreign", "generators",
+            "growable_items", "iterables", "iteration", "loops", "lowering", "module_attributes", "opaque", "operations", "picking",
+            "refusals", "runs", "searches", "stacked_lists", "state_lists", "substitution", "table_items", "texts", "try_state", "user_iterators",
         ),
     ),
     ("features", ("converters", "converters.*")),
     (
         "running",
         (
-            "parameters", "input_signature", "guards", "profile", "taped", "runs", "graph", "trace", "verify", "dispatch", "embedding",
+            "accounts", "parameters", "input_signature", "guards", "profile", "taped", "graph", "trace", "verify", "dispatch", "embedding",
             "report",
         ),
     ),

@@ -7,6 +7,12 @@
 Keras 3 does not convert Python control flow. A wrapped model is the same object, with the same layers; only the functions with
 which Keras runs its steps are others.
 """
-from imp2tf.keras.wrapping import is_wrapped, stats, unwrap, wrap, wrapping
+try:
+    from imp2tf.keras.wrapping import is_wrapped, stats, unwrap, wrap, wrapping
+except (ImportError, AttributeError) as _error:  # a version of Keras that `private` does not know
+    from imp2tf.keras import public
+    from imp2tf.keras.public import is_wrapped, stats, unwrap, wrap, wrapping
+
+    public.tell(_error)
 
 __all__ = ["is_wrapped", "stats", "unwrap", "wrap", "wrapping"]

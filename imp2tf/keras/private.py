@@ -236,8 +236,8 @@ def described_call(method: Callable[..., Any], owner: Any, args: tuple[Any, ...]
 def self_test() -> list[str]:
     """The private names of Keras that this version does not have as they are needed."""
     trainer = _trainer.TensorFlowTrainer
-    needed = (*_MADE, "_maybe_symbolic_build", "_symbolic_build", *STEPS.values())
-    missing = [name for name in needed if not callable(getattr(trainer, name, None))]
+    of_trainer = (*_MADE, "_maybe_symbolic_build", "_symbolic_build", *STEPS.values())
+    missing = [name for name in of_trainer if not callable(getattr(trainer, name, None))]
     missing += [name for name in ("reduce_per_replica", "concat") if not callable(getattr(_trainer, name, None))]
     missing += [base.__name__ for base in BASES if "__getattribute__" in vars(base)]
     missing += [made.__name__ for made in MADE_BY if not isinstance(vars(made).get("__init__"), types.FunctionType)]

@@ -121,14 +121,14 @@ class Warm(keras.losses.Loss):
 def found_in(model):
     """What fit, evaluate and predict give, and the state afterwards."""
     history = model.fit(X, Y, batch_size=8, epochs=2, shuffle=False, verbose=0).history
-    kept = ("opened", "steps", "losses_seen")
-    state = {name: getattr(one, name) for one in (model, *model.layers) for name in kept if hasattr(one, name)}
+    names = ("opened", "steps", "losses_seen")
+    state = {name: getattr(one, name) for one in (model, *model.layers) for name in names if hasattr(one, name)}
     state["calls"] = getattr(model.loss, "calls", 0)
     state = {name: list(one) if isinstance(one, list) else one for name, one in state.items()}
     evaluated = model.evaluate(X, Y, batch_size=8, verbose=0) if "net" not in vars(model) else 0.0
     predicted = model.predict(X[:10], batch_size=4, verbose=0).tolist()
-    return {"history": history, "state": state, "evaluated": evaluated, "predicted": predicted,
-            "weights": [np.array(one).tolist() for one in model.get_weights()]}
+    weights = [np.array(one).tolist() for one in model.get_weights()]
+    return {"history": history, "state": state, "evaluated": evaluated, "predicted": predicted, "weights": weights}
 
 
 def main():

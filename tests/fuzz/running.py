@@ -1,7 +1,6 @@
 """Runs one program in two worlds, eager and converted, and says where they part."""
 from __future__ import annotations
 
-import gc
 import importlib.util
 import itertools
 import re
@@ -15,6 +14,7 @@ import tensorflow as tf
 
 from tests.fuzz.outcome import Outcome, kind_of
 from tests.fuzz.programs import Program
+from tests.fuzz.unused import skipped_failures, twin
 from tests.harness.comparison import Difference
 from tests.harness.description import describe
 from tests.harness.judging import judge
@@ -30,24 +30,37 @@ _numbers = itertools.count()
 def run_program(program: Program, folder: Path, convert_kw: Mapping[str, Any]) -> Outcome:
     """Both worlds of a program, compared."""
     start = time.monotonic()
-    path = folder / f"program_{next(_numbers)}.py"
-    path.write_text(program.text, encoding="utf-8")
-    if problem := _problem(path):
-        return Outcome(invalid=problem)
-    grad = int(program.grad)
-    eager = run_world(_fresh(path), Plan("eager", grad, 1, time_limit=EAGER_LIMIT))
-    if eager.timed_out:
-        return Outcome(invalid="eager takes too long")
-    other = run_world(_fresh(path), Plan("imp2tf", grad, 1, convert_kw, CONVERTED_LIMIT))
-    _mask_addresses(eager)
-    _mask_addresses(other)
+    worlds = _worlds(program, folder, convert_kw)
+    if isinstance(worlds, str):
+        return Outcome(invalid=worlds)
+    eager, other = worlds
     verdict = judge(eager, other)
-    found = (*verdict.found, *_internal_errors(eager, other))
-    tf.keras.backend.clear_session()
-    gc.collect()
+    for line in skipped_failures(eager, other):
+        printing = twin(program, line)
+        both = "" if printing is None else _worlds(printing, folder, convert_kw)
+        if not isinstance(both, str) and not skipped_failures(*both):
+            return Outcome(invalid="an operation fails whose result nobody uses")
+    found = (*verdict.found, *_internal_errors(eager, other, convert_kw.get("profile_runs", 0)))
+    tf.keras.backend.clear_session()    # collects garbage, too
     return Outcome(
         found, tuple(sorted(_reasons(other))), verdict.in_graph, trace=_trace(eager, other),
         seconds=time.monotonic() - start, kinds=frozenset(kind_of(one) for one in found))
+
+
+def _worlds(program: Program, folder: Path, convert_kw: Mapping[str, Any]) -> tuple[Record, Record] | str:
+    """What a program does in eager and converted, or why it does not count."""
+    path = folder / f"program_{next(_numbers)}.py"
+    path.write_text(program.text, encoding="utf-8")
+    if problem := _problem(path):
+        return problem
+    grad = int(program.grad)
+    eager = run_world(_fresh(path), Plan("eager", grad, 1, time_limit=EAGER_LIMIT))
+    if eager.timed_out:
+        return "eager takes too long"
+    other = run_world(_fresh(path), Plan("imp2tf", grad, 1, convert_kw, CONVERTED_LIMIT))
+    _mask_addresses(eager)
+    _mask_addresses(other)
+    return eager, other
 
 
 def _problem(path: Path) -> str:
@@ -77,14 +90,14 @@ def _mask_addresses(record: Record) -> None:
             call.raised = replace(call.raised, message=_ADDRESS.sub("", call.raised.message), args=NOTHING)
 
 
-def _internal_errors(eager: Record, other: Record) -> Iterator[Difference]:
-    """Errors of imp2tf itself: Python errors met while tracing that the program does not raise."""
+def _internal_errors(eager: Record, other: Record, profile_runs: int) -> Iterator[Difference]:
+    """Errors of imp2tf itself: Python errors met while tracing that the program does not raise, and calls as Python without a reason."""
     raised = {call.raised.name.rsplit(".", 1)[-1] for call in eager.calls if call.raised}
     for code, reason in sorted(_reasons(other)):
         match = _WHILE_TRACING.match(reason)
         if code == "I2T109" and match and match[1] not in raised:
             yield Difference("internal error", match[1], "no error", reason)
-    explained = sum(entry["count"] for entry in other.stats.get("fallbacks", ())) + sum(bool(call.raised) for call in eager.calls)
+    explained = profile_runs + sum(entry["count"] for entry in other.stats.get("fallbacks", ())) + sum(bool(call.raised) for call in eager.calls)
     silent = other.stats.get("eager_calls", 0) - explained
     if silent > 0:
         yield Difference("silence", "fallbacks", "every call as Python has a reason", f"{silent} calls have none")

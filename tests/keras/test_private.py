@@ -1,5 +1,6 @@
-"""What imp2tf needs of Keras is there."""
+"""What imp2tf needs of Keras is there; where it is not, wrapped models run as plain Python."""
 
+import json
 import subprocess
 import sys
 
@@ -16,3 +17,11 @@ def test_imp2tf_does_not_import_keras() -> None:
             "print(sum(name.startswith('keras') for name in set(sys.modules) - before))")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.strip() == "0"
+
+
+def test_a_version_that_is_not_known() -> None:
+    done = subprocess.run([sys.executable, "-m", "tests.keras.unknown_version"], capture_output=True, text=True, timeout=240, check=True)
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["losses"][1] < found["losses"][0]
+    assert (found["opened"], found["wrapped"], found["unwrapped"]) == (4, True, True)
+    assert "TensorFlowTrainer" in found["stats"]["train"]["fallbacks"][0]["reason"]

@@ -267,3 +267,21 @@ def positions_that_are_no_integers() -> World:
                     found.append(str(error))
         return found
     return fn, each(f32(1.0), f32(-1.0))
+
+
+@program("builtins_on_tensors", graph=True)
+def reversed_ranges_of_run_time_bounds() -> World:
+    def fn(n):
+        n = int(n)
+        seen = []
+        for i in reversed(range(n)):
+            seen.append(i)
+        total = 0
+        for i in reversed(range(3, n * 4, 2)):
+            total = total * 3 + i
+        for i in reversed(range(n * 4, 0, -3)):
+            total = total * 3 + i
+        for i, j in zip(reversed(range(n)), range(n)):
+            total += i * j
+        return seen, total, [k for k in reversed(range(-n, n))]
+    return fn, each(i32(2), i32(0), i32(5), i32(-1))

@@ -511,3 +511,17 @@ def containers_of_several_kinds_compared() -> World:
         (counter(a=1, b=0), counter(a=1)), (counter(a=1, b=0), {"a": 1}), (counter("ab"), counter("ba")), ([1, 2], deque([1, 2])),
         (deque([1, 2]), deque([1, 3])), (deque([f32(1.0)]), [f32(1.0)]), ({1}, {1, 2}), ([1], {1}), ({}, []),
         (collections.defaultdict(int, a=1), collections.OrderedDict(a=1)), (collections.OrderedDict(a=1, b=2), {"b": 2, "a": 1}))]
+
+
+@program("dicts_sets", graph=True)
+def size_of_a_dict_changes_while_it_is_iterated() -> World:
+    def fn(x):
+        d = {"a": 1, "b": 2}
+        try:
+            for key in d:
+                if x > 1.0:
+                    d[key + "_"] = x
+        except RuntimeError as error:
+            return str(error), len(d)
+        return "none", len(d)
+    return fn, each(f32(0.0), f32(2.0))

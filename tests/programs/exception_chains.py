@@ -323,3 +323,34 @@ def context_under_a_tape() -> World:
                 y = y * (2.0 if error.__context__ is not None else 1.0)
         return y, tape.gradient(y, x)
     return fn, each(f32(1.0), f32(-1.0), f32(2.0))
+
+
+@program("exception_chains")
+def one_of_several_for_certain() -> World:
+    class Note:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, kind, error, trace):
+            print(kind is None)
+            return False
+
+    def fn(x, items):
+        with Note():
+            x = refuse(x - 1.0)
+            first = items[0]
+        return x + first
+    return fn, [call(f32(0.0), []), call(f32(2.0), []), call(f32(0.0), [f32(1.0)]), call(f32(0.0), [])]
+
+
+@program("exception_chains")
+def one_of_several_for_certain_through_finally() -> World:
+    def fn(x, items):
+        for _ in range(2):
+            try:
+                x = refuse(x - 1.0)
+                first = items[0]
+            finally:
+                print("done")
+        return x + first
+    return fn, [call(f32(0.0), []), call(f32(2.0), []), call(f32(0.0), [f32(1.0)]), call(f32(0.0), [])]

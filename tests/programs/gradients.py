@@ -1,9 +1,11 @@
 """Programs for gradients: first and second order, tapes outside, inside and both, in loops, by variables."""
 from __future__ import annotations
 
+import math
+
 import tensorflow as tf
 
-from tests.programs import World, call, each, f16, f32, f64, i32, program
+from tests.programs import World, after, call, each, f16, f32, f64, i32, program
 
 
 @program("gradients", grad=2, graph=True)
@@ -256,3 +258,164 @@ def matrix_function() -> World:
             return tf.reduce_sum(h * h)
         return tf.reduce_sum(h * h * h)
     return fn, each(f64([[0.5, 0.2], [0.1, 0.4]]), f64([[-0.5, 0.2], [0.1, -0.4]]))
+
+
+@program("gradients", grad=1)
+def custom_gradient_with_state() -> World:
+    seen, limits = [], {"high": 1.0}
+
+    @tf.custom_gradient
+    def clipped(v):
+        def backward(g):
+            seen.append(len(seen))
+            print("backward")
+            return tf.clip_by_value(g, -limits["high"], limits["high"])
+        return v * 3.0, backward
+
+    def tighter():
+        limits["high"] /= 2.0
+
+    def fn(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = clipped(x) * x
+        return tape.gradient(y, x)
+    return fn, [call(f32(2.0)), after(tighter, f32(2.0)), after(tighter, f32(-2.0))], lambda: seen
+
+
+@program("gradients", grad=1)
+def custom_gradient_made_in_the_call() -> World:
+    limits = {"high": 1.0}
+
+    def tighter():
+        limits["high"] /= 2.0
+
+    def fn(x):
+        @tf.custom_gradient
+        def straight(v):
+            return tf.round(v), lambda g: g * limits["high"]
+        return straight(x) * x
+    return fn, [call(f32(2.6)), after(tighter, f32(2.6)), after(tighter, f32(-2.0))]
+
+
+@program("gradients", grad=1)
+def custom_gradient_by_a_variable() -> World:
+    weight = tf.Variable(2.0)
+
+    @tf.custom_gradient
+    def scaled(v):
+        def backward(g, variables=None):
+            return g * weight * 10.0, [g * v]
+        return v * weight, backward
+
+    def fn(x):
+        return scaled(x) * 2.0 if x > 0.0 else x * 5.0
+    return fn, each(f32(2.0), f32(-2.0)), lambda: weight
+
+
+@program("gradients")
+def tape_reset_in_a_branch() -> World:
+    def fn(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x * x
+            if x > 1.0:
+                tape.reset()
+                tape.watch(x)
+                y = x * 7.0
+        return tape.gradient(y, x)
+    return fn, each(f32(0.5), f32(2.0), f32(0.5))
+
+
+@program("gradients")
+def tape_that_watches_or_stops_in_a_branch() -> World:
+    def fn(x, z):
+        with tf.GradientTape(persistent=True) as tape:
+            if x > 1.0:
+                tape.watch(z)
+            tape.watch(x)
+            y = x * x * z
+            if x > 2.0:
+                with tape.stop_recording():
+                    y = y * x
+            w = y * 2.0
+        return tape.gradient(w, x), tape.gradient(w, z)
+    return fn, [call(f32(0.5), f32(3.0)), call(f32(1.5), f32(3.0)), call(f32(2.5), f32(3.0))]
+
+
+@program("gradients", graph=True)
+def tape_that_watches_in_a_loop() -> World:
+    def fn(x):
+        total = f32(0.0)
+        for i in tf.range(3):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = x * x * tf.cast(i, tf.float32)
+            total += tape.gradient(y, x)
+        return total
+    return fn, each(f32(0.5), f32(2.0))
+
+
+@program("gradients", graph=True)
+def of_a_sum_that_begins_as_a_python_number() -> World:
+    weight = tf.Variable(2.0)
+
+    def fn(n):
+        with tf.GradientTape() as tape:
+            total, parts = 0.0, []
+            for i in tf.range(n):
+                parts.append(weight * tf.cast(i, tf.float32))
+            for i in reversed(range(len(parts))):
+                total += parts[i] * parts[i]
+            loss = total / max(len(parts), 1)
+        return tape.gradient(loss, weight), loss
+    return fn, each(i32(3), i32(1), i32(4))
+
+
+@program("gradients")
+def of_a_python_number() -> World:
+    weight = tf.Variable(2.0)
+
+    def fn(n):
+        with tf.GradientTape() as tape:
+            total = float(n) / 3.0
+            if n > 2:
+                total = weight * 2.0
+            elif n > 1:
+                total = int(n)
+        return tape.gradient(total, weight)
+    return fn, each(i32(3), i32(1), i32(2), i32(4))
+
+
+@program("gradients", graph=True, grad=1)
+def none_through_python_numbers() -> World:
+    weight = tf.Variable(2.0)
+
+    def fn(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = float(weight * 3.0) * weight + float(x) * x
+        alone = float(x) + 1.0
+        return tape.gradient(y, [weight, x]), x * alone, x * math.sqrt(x)
+    return fn, each(f32(4.0), f32(9.0))
+
+
+@program("gradients", graph=True)
+def none_through_python_numbers_in_lists() -> World:
+    weight = tf.Variable(2.0)
+
+    def fn(n):
+        with tf.GradientTape() as tape:
+            values, rewards = [], []
+            for i in tf.range(n):
+                values.append(weight * tf.cast(i + 1, tf.float32))
+                rewards.append(float(i) * float(weight))
+            rewards = [*rewards, float(weight * 5.0)]
+            total, ahead = 0.0, rewards.pop()
+            for k in reversed(range(len(rewards))):
+                ahead = rewards[k] + 0.9 * ahead
+                advantage = ahead - values[k]
+                total += -values[k] * tf.stop_gradient(advantage) + 0.5 * advantage**2
+            loss = total / len(rewards)
+        return tape.gradient(loss, weight), loss
+    return fn, each(i32(3), i32(1), i32(2))

@@ -1,6 +1,7 @@
 """Library calls that no graph can look into: random numbers, clocks, files, iterators, locks, generators."""
 from __future__ import annotations
 
+import enum
 import heapq
 import io
 import itertools
@@ -598,3 +599,15 @@ def argument_changed_under_try_after_another_call() -> World:
     calls = [call(f32(1.0)), call(f32(2.0)), call(f32(1.0)), call(f32(2.0)), call(f32(2.0))]
     calls[2] = (*calls[2], lambda: stream.seek(0))
     return Reader().read, calls, lambda: (stream.tell(), next(numbers))
+
+
+@program("host_calls")
+def member_of_an_enumeration() -> World:
+    class Side(enum.Enum):
+        LEFT = 0
+        RIGHT = 1
+
+    def fn(x):
+        side = Side(int(x > 1.0))
+        return "right" if side is Side.RIGHT else "left", side is not Side.LEFT, side is Side(side.value), side
+    return fn, each(f32(2.0), f32(0.0), f32(2.0))

@@ -1,6 +1,8 @@
 """What surrounds a program changes between calls: attributes, globals, methods, lists, branches that flip."""
 from __future__ import annotations
 
+import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -363,3 +365,38 @@ def counters_that_rarely_change_beside_a_list_of_few_lengths() -> World:
             return total, self.full, self.resets, self.large
     window = Window()
     return window.step, each(*(f32(float(value)) for value in (1, 2, 3, 2, 5, 6, 7))), lambda: vars(window)
+
+
+@program("late_changes", graph=True)
+def variable_of_a_module() -> World:
+    settings = types.ModuleType("settings_of_a_program")
+    settings.rate = 2.0
+    settings.scaled = 0.0
+    sys.modules[settings.__name__] = settings
+
+    def raise_rate():
+        settings.rate += 1.0
+
+    def fn(x):
+        from settings_of_a_program import rate as found
+        if x * settings.rate > 4.0:
+            settings.scaled = x
+            settings.rate += 1.0
+        return x * settings.rate, found, settings.scaled
+    calls = [call(f32(1.0)), call(f32(3.0)), call(f32(1.0)), after(raise_rate, f32(1.0)), call(f32(3.0))]
+    return fn, calls, lambda: (settings.rate, settings.scaled)
+
+
+@program("late_changes")
+def exception_kept_from_an_earlier_call() -> World:
+    kept = {"last": None}
+
+    def fn(x):
+        try:
+            if x > 1.0:
+                raise ValueError(f"bad {float(x)}")
+            return str(kept["last"])
+        except ValueError as error:
+            kept["last"] = error
+            return "stored"
+    return fn, [call(f32(value)) for value in (0.0, 3.0, 0.0, 2.0, 0.0)]

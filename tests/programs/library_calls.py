@@ -297,6 +297,37 @@ def arrays_of_tensors_change_in_place() -> World:
 
 
 @program("library_calls", graph=True)
+def constants_of_run_time_numbers() -> World:
+    def fn(x):
+        y, n = float(x), int(x)
+        return [tf.constant(y), tf.constant(n), tf.constant([y, 1.0, 2]), tf.constant(([n], (3,))), tf.constant([n], tf.float64),
+                tf.constant([y > 1.0, True]), tf.constant(y, shape=[2, 2]), tf.constant([y, 0.0], shape=[2, 1]),
+                tf.constant([[y, 2.0]] * 2, dtype=tf.float16)]
+    return fn, each(f32(2.0), f32(0.0), f32(-3.5))
+
+
+@program("library_calls", graph=True)
+def constants_of_lists_that_grow() -> World:
+    def fn(n):
+        floats, ints = [], []
+        for i in range(int(n)):
+            floats.append(float(i) / 3.0)
+            ints.insert(0, i)
+        return tf.constant(floats), tf.constant(ints), tf.convert_to_tensor(floats, tf.float64), tf.stack(floats), tf.reduce_sum(ints)
+    return fn, each(i32(3), i32(1), i32(5))
+
+
+@program("library_calls", grad=1)
+def constants_of_tensors() -> World:
+    def fn(x):
+        try:
+            return x * tf.constant([x, x * 2.0])
+        except ValueError:
+            return x * tf.constant([[float(x)], [2.0]])
+    return fn, each(f32(2.0), f32(3.0))
+
+
+@program("library_calls", graph=True)
 def constant_of_numbers_that_the_run_counts() -> World:
     def fn(x):
         n = 0
@@ -366,3 +397,12 @@ def zip_that_is_strict_and_uneven() -> World:
             found.append(a * b)
         return found
     return fn, [((f32([1.0, 2.0]), f32([2.0, 5.0, 1.0])), {}), ((f32([3.0, 2.0]), f32([2.0, 3.0, 3.0])), {})]
+
+
+@program("library_calls", graph=True)
+def ragged_tensors_as_lists_and_arrays() -> World:
+    def fn(rt):
+        if tf.reduce_max(rt.row_lengths()) > 2:
+            return rt[:, :2].to_list(), rt.to_tensor()
+        return rt.to_list(), str(rt.to_list())
+    return fn, each(tf.ragged.constant([[1, 2, 3], [4]]), tf.ragged.constant([[1, 2], [4]]))

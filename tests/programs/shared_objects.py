@@ -5,7 +5,7 @@ import collections
 
 import tensorflow as tf
 
-from tests.programs import World, call, each, f32, i32, program
+from tests.programs import World, after, call, each, f32, i32, program
 
 
 @program("shared_objects", graph=True, repeat=3)
@@ -201,3 +201,44 @@ def objects_in_a_ring_of_lists() -> World:
     nodes = [first, second]
     nodes[0].others.append(nodes)
     return first.step, [call(f32(1.0), nodes), call(f32(-2.0), nodes), call(f32(3.0), nodes)], lambda: (first.value, second.value)
+
+
+@program("shared_objects", graph=True)
+def lists_of_a_dict_replaced_under_a_key_of_the_run() -> World:
+    rows = {1: [f32(1.0), f32(2.0)], 2: [f32(7.0)]}
+    kept = list(rows.values())
+
+    def fn(k, x):
+        rows[k] = [x]
+    calls = [call(1, f32(1.0)), call(2, f32(1.0)), call(1, f32(5.0)), call(2, f32(5.0)), call(2, f32(1.0))]
+    return fn, calls, lambda: (rows, kept, [one is other for one in rows.values() for other in kept])
+
+
+@program("shared_objects", graph=True)
+def lists_of_a_dict_changed_and_replaced_under_a_key_of_the_run() -> World:
+    rows = {1: [f32(1.0), f32(2.0)], 2: [f32(7.0)]}
+
+    def fn(k, x):
+        rows[k].append(x)
+        if x > 3.0:
+            rows[k] = [x]
+    calls = [call(1, f32(1.0)), call(2, f32(1.0)), call(1, f32(5.0)), call(2, f32(5.0)), call(2, f32(1.0)), call(1, f32(6.0))]
+    return fn, calls, lambda: rows
+
+
+@program("shared_objects", graph=True)
+def objects_in_a_list_that_grows() -> World:
+    held = {"a": [f32(1.0)], "b": [f32(2.0)]}
+
+    def other():
+        held["a"], held["b"] = [f32(3.0)], [f32(4.0)]
+
+    def fn(n):
+        found = []
+        for i in tf.range(n):
+            if i % 2 == 0:
+                found.append(held["a"])
+            else:
+                found.append(held["b"])
+        return found, [one is held["a"] for one in found][:0]
+    return fn, [call(i32(2)), call(i32(3)), after(other, i32(2))], lambda: held

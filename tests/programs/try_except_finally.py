@@ -296,3 +296,49 @@ def assertion_is_caught() -> World:
             return str(error)
         return "fine"
     return fn, each(i32(1), i32(-1))
+
+
+@program("try_except_finally", graph=True)
+def name_of_a_handler_ends_with_it() -> World:
+    def fn(x):
+        try:
+            if x > 0.0:
+                raise ValueError("positive")
+            error = "none"
+        except ValueError as error:
+            print(error)
+        return error
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0))
+
+
+@program("try_except_finally", graph=True)
+def name_of_a_handler_was_bound_before() -> World:
+    def fn(x):
+        error = 5
+        for i in range(3):
+            try:
+                if x > i:
+                    raise ValueError(i)
+            except ValueError as error:
+                print(error)
+            else:
+                return error
+        return "end"
+    return fn, each(f32(1.0), f32(-1.0), f32(9.0))
+
+
+@program("try_except_finally", graph=True)
+def cause_that_is_none_or_an_exception() -> World:
+    def fn(x):
+        last = None
+        for i in range(2):
+            try:
+                if x > i:
+                    raise ValueError(i)
+                if x > -1.0:
+                    return x
+            except ValueError as error:
+                last = error
+                continue
+        raise RuntimeError("gave up") from last
+    return fn, each(f32(0.0), f32(1.0), f32(5.0), f32(-2.0))

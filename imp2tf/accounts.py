@@ -1,0 +1,51 @@
+"""Whether a function can afford another graph: what its traces have cost, against what its calls may spend and have saved.
+
+A function that needs another graph at nearly every call is traced a few times, and then so seldom that tracing takes a small part
+of its time. Where graphs come to be used again, they pay for more.
+"""
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["Account"]
+
+FREE = 4  # traces that nobody asks for
+LEAST = 1.0  # seconds that any function may spend
+SHARE = 0.05  # of the time in Python that may go into traces
+SAVED = 0.5  # of the time of a call in Python: what a call of a graph saves, by a cautious guess
+
+
+class Account:
+    """Of one function."""
+
+    def __init__(self) -> None:
+        self._traced = self._in_python = 0.0
+        self._calls = 0
+
+    @contextmanager
+    def tracing(self) -> Iterator[None]:
+        """What runs inside is a trace."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._traced += time.perf_counter() - started
+
+    @contextmanager
+    def python(self) -> Iterator[None]:
+        """What runs inside is a call made by Python."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._in_python += time.perf_counter() - started
+            self._calls += 1
+
+    def affords(self, traces: int, graph_calls: int) -> bool:
+        """Whether there may be another trace; where no call was made by Python, nobody knows what a graph saves."""
+        if traces < FREE or not self._calls:
+            return True
+        saved = SAVED * graph_calls * self._in_python / self._calls
+        return self._traced <= LEAST + SHARE * self._in_python + saved

@@ -1,0 +1,53 @@
+"""Which attributes and shared names a function counts on: their numbers will vary from call to call.
+
+    self.steps += 1; self.best = float(loss)      -->   ("C", "steps"): any number, ("C", "best"): a float
+
+An int that is merely assigned is no sign of that: so are sizes which an object finds out once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import gast
+
+from imp2tf.analysis.evaluated import FunctionNode, parameters
+
+__all__ = ["NAME", "Updates", "updates_of"]
+
+NAME = "a global or closure variable"
+Updates: TypeAlias = frozenset[tuple[str, str, bool]]  # the class if it is known, the name, whether ints count too
+
+
+def updates_of(function: FunctionNode, qualname: str) -> Updates:
+    """The updates in a function and in those inside it; an attribute of its first parameter is one of its class."""
+    own = [parameter.id for parameter in parameters(function.args)][:1]
+    owner = qualname.rpartition(".")[0]
+    shared = {name for node in gast.walk(function) if isinstance(node, gast.Global | gast.Nonlocal) for name in node.names}
+    found = set()
+    for target, counts in _targets(function):
+        if isinstance(target, gast.Attribute):
+            of_class = isinstance(target.value, gast.Name) and target.value.id in own and not owner.endswith("<locals>")
+            found.add((owner if of_class else "", target.attr, counts))
+        elif isinstance(target, gast.Name) and target.id in shared:
+            found.add((NAME, target.id, counts))
+    return frozenset(found)
+
+
+def _targets(function: FunctionNode) -> Iterator[tuple[gast.AST, bool]]:
+    """What is assigned, and whether the new value is made of the old one."""
+    for node in gast.walk(function):
+        if isinstance(node, gast.AugAssign):
+            yield node.target, True
+        elif isinstance(node, gast.Assign):
+            for target in node.targets:
+                parts = target.elts if isinstance(target, gast.Tuple | gast.List) else [target]
+                yield from ((part, _reads(node.value, part)) for part in parts)
+
+
+def _reads(value: gast.expr, target: gast.expr) -> bool:
+    """Whether an expression reads what a target assigns, as far as names tell."""
+    if isinstance(target, gast.Attribute):
+        return any(isinstance(node, gast.Attribute) and node.attr == target.attr for node in gast.walk(value))
+    return isinstance(target, gast.Name) and any(isinstance(node, gast.Name) and node.id == target.id for node in gast.walk(value))
