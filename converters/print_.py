@@ -23,7 +23,7 @@ from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.foreign import register_host_method
 from imp2tf.heap import contents, is_container
 from imp2tf.lowering import lowered
-from imp2tf.opaque import keep_apart
+from imp2tf.opaque import keep_apart, refuse_looking
 from imp2tf.reach import reach_of
 from imp2tf.session import current
 from imp2tf.texts import has_own_text, settled
@@ -104,6 +104,7 @@ for _function in (logging.debug, logging.info, logging.warning, logging.error, l
 
 
 def _log(method: Callable[..., None], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    refuse_looking(method, kwargs)
     logger = getattr(method, "__self__", logging.root)
     if reach_of(_handlers(logger)) is None:
         keep_apart(current(), "a handler of the logger may run code of the program", ())

@@ -1,6 +1,6 @@
 """``try``: handlers see exceptions that depend on tensors, inside the graph.
 
-    try: body                 -->   rt.try_(_body_1, [(lambda: ValueError, _except_2)], _else_3, state)
+    try: body                 -->   rt.try_(_body_1, [(lambda: ValueError, _except_2, None)], _else_3, state)
     except ValueError: h
     finally: f                -->   rt.finally_(_body_4, _finally_5, state)
 
@@ -26,11 +26,11 @@ from imp2tf.region import cond, handled, select
 from imp2tf.rewrite import Block, Converter
 from imp2tf.session import current
 from imp2tf.states import State
-from imp2tf.targets import assign
+from imp2tf.targets import assign, constant
 from imp2tf.try_state import leave_raising, set_exit
 from imp2tf.values import DEAD, UNBOUND, PyNumber, Union
 
-Handler = tuple[Callable[[], Any], Callable[[Any], None]]
+Handler = tuple[Callable[[], Any], Callable[[Any], None], Callable[[], None] | None]  # the class, the block, what unbinds its name
 
 
 class Tries(Converter, lowers=(gast.Try,)):
@@ -58,11 +58,15 @@ class Tries(Converter, lowers=(gast.Try,)):
     def _except(self, node: gast.Try) -> list[gast.stmt]:
         body = self._body(node.body)
         blocks, table = [body], []
+        forgetting: list[gast.stmt] = []
         for handler in node.handlers:
-            block = self._handler(handler)
+            block, unbind = self._handler(handler)
             blocks.append(block)
+            if unbind is not None:
+                forgetting.append(unbind)
             kind = self.rw.delayed(handler.type) if handler.type is not None else quote_expr("lambda: rt.any_exception", handler)
-            table.append(quote_expr("(kind, block)", handler, kind=kind, block=block.name))
+            end = unbind.name if unbind is not None else constant(None)
+            table.append(quote_expr("(kind, block, end)", handler, kind=kind, block=block.name, end=end))
         orelse = self.rw.closure("else", node.orelse or [gast.copy_location(gast.Pass(), node)])
         blocks.append(orelse)
         names = sorted(frozenset().union(*(block.bound for block in blocks)))
@@ -71,23 +75,24 @@ class Tries(Converter, lowers=(gast.Try,)):
         call = quote(
             "rt.try_(body, handlers, orelse, state)", node, body=body.name, handlers=handlers, orelse=orelse.name, state=state.expr
         )
-        return [*(block.definition for block in blocks), *state.setup, *call]
+        return [*(block.definition for block in blocks), *forgetting, *state.setup, *call]
 
-    def _handler(self, handler: gast.ExceptHandler) -> Block:
+    def _handler(self, handler: gast.ExceptHandler) -> tuple[Block, gast.FunctionDef | None]:
+        """The block of a handler, and a function that unbinds the name of its exception."""
         names = []
         put: list[gast.stmt] = []
-        taken: list[gast.stmt] = []  # Python deletes the name when the handler ends
+        unbind = None
         if handler.name is not None:
             target = handler.name if isinstance(handler.name, gast.Name) else gast.Name(handler.name, gast.Store(), None, None)
             put = assign(self.rw, target, quote_expr(GIVEN, handler))
-            taken = assign(self.rw, target, quote_expr("rt.unbound", handler))
             names = [target.id] if self.rw.kind_of(target.id) == "local" else []
+            forget = assign(self.rw, target, quote_expr("rt.unbound", handler))
+            unbind = self.rw.function_of(self.rw.fresh("except"), forget, names, handler)
         block = self.rw.closure("except", handler.body, [GIVEN], names)
         definition = block.definition
         first = 1 if isinstance(definition.body[0], gast.Nonlocal) else 0
         definition.body[first:first] = put
-        definition.body.extend(taken)
-        return block
+        return block, unbind
 
 
 # ------------------------------------------------------------------------------------------------ run time
@@ -130,17 +135,17 @@ def _handle(handlers: Sequence[Handler], state: State) -> None:
     record, _ = split_records(state.get()[1])
     if not handlers or record is None:
         return
-    (kind, handler), others = handlers[0], handlers[1:]
+    (kind, block, unbind), others = handlers[0], handlers[1:]
     matching, passing, matches = _sorted_out(record, kind())
     if isinstance(matches, bool):
-        _run_handler(handler, matching, state) if matches else _handle(others, state)
+        _run_handler(block, unbind, matching, state) if matches else _handle(others, state)
         return
 
     def pass_on() -> None:
         set_exit(state, RAISE, passing)
         _handle(others, state)
 
-    cond(matches, lambda: _run_handler(handler, matching, state), pass_on, state)
+    cond(matches, lambda: _run_handler(block, unbind, matching, state), pass_on, state)
 
 
 def _sorted_out(record: Any, kind: Any) -> tuple[Any, Any, Any]:
@@ -168,7 +173,7 @@ def _is_of(one: Any, kind: Any) -> bool:
     return hits[0] if all(hits) or not any(hits) else fall_back(RaisesUnderTry, "a handler sees one of several exceptions")
 
 
-def _run_handler(handler: Callable[[Any], None], record: Any, state: State) -> None:
+def _run_handler(handler: Callable[[Any], None], unbind: Callable[[], None] | None, record: Any, state: State) -> None:
     session = current()
     if isinstance(record, Union):
         fall_back(RaisesUnderTry, "a handler sees one of several exceptions")
@@ -178,6 +183,8 @@ def _run_handler(handler: Callable[[Any], None], record: Any, state: State) -> N
         handler(record.error)
     finally:
         session.caught.pop()
+        if unbind is not None:
+            unbind()
 
 
 @operator

@@ -141,6 +141,16 @@ def _told(manager: Any, error: Any) -> Any:
     return call(type(manager).__exit__, manager, type(error), error, None)
 
 
+def _told_while_handled(manager: Any, record: Any) -> Any:
+    """As `_told`: what ``__exit__`` raises has the exception as its context."""
+    session = current()
+    session.caught.append(record)
+    try:
+        return _told(manager, record.error)
+    finally:
+        session.caught.pop()
+
+
 def _leave_raising(manager: Any, state: State) -> None:
     """Tell the manager of the exception; it may swallow it."""
     record, _ = split_records(state.get()[1])
@@ -148,7 +158,7 @@ def _leave_raising(manager: Any, state: State) -> None:
         return _leave(manager)
     if isinstance(record, Union):
         fall_back(RaisesUnderTry, "a manager sees one of several exceptions")
-    swallowed = truth_of(_told(manager, record.error))
+    swallowed = truth_of(_told_while_handled(manager, record))
 
     def swallow() -> None:
         state.set((NONE, DEAD, *state.get()[2:]))

@@ -28,7 +28,7 @@ from imp2tf.session import Session, current
 from imp2tf.tf_compat import tape_may_record
 from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Union, numpy_value
 
-__all__ = ["call_disabled", "call_library", "call_method_of_kept", "change_array", "keep_apart"]
+__all__ = ["call_disabled", "call_library", "call_method_of_kept", "change_array", "keep_apart", "refuse_looking"]
 
 # What these do depends on the frames that call them, or cannot be done from a run.
 LEFT_TO_PYTHON = frozenset({
@@ -67,6 +67,7 @@ def call_disabled(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
 def call_library(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call library code in program order when the graph runs, if it is known what it returns."""
     session, name = current(), library_name(function)
+    refuse_looking(function, kwargs)
     reason = f"{name} may have effects outside the graph"
     if session.embedded or _is_left_to_python(function):
         fall_back(ForeignCall, reason)
@@ -85,9 +86,18 @@ def call_library(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     return _call(session, function, args, kwargs, kind)
 
 
+def refuse_looking(function: Any, kwargs: dict[str, Any]) -> None:
+    """Leave to Python what looks at the exception that is handled: a run of the graph handles none."""
+    module, name = module_of(function), name_of_callee(function)
+    if module == "traceback" or name == "exception" or (module == "sys" and name == "exc_info") or kwargs.get("exc_info"):
+        fall_back(ForeignCall, f"{library_name(function)} may look at the exception that is handled")
+
+
 def call_method_of_kept(owner: Deferred, cls: type, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a method of an object that library code has given to the run."""
     session, full = current(), f"{cls.__module__}.{cls.__qualname__}.{name}"
+    if name == "exception" or kwargs.get("exc_info"):
+        fall_back(ForeignCall, f"{full} may look at the exception that is handled")
     reason = f"{full} may have effects outside the graph"
     if session.embedded or any(_is_unknown(session, value) for value in (*args, *kwargs.values())):
         fall_back(ForeignCall, reason)

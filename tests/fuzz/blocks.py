@@ -197,6 +197,9 @@ def _try(w: Writer) -> None:
         w.line("finally:")
         _branch(w, 2)
     _join(w, paths)
+    if any("error:" in head for head in handlers) and "error" not in w.scope.kinds:
+        w.scope.kinds["error"] = "any"    # unbound, unless it was bound before
+        w.scope.maybe.add("error")
 
 
 _MANAGERS = {

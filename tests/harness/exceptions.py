@@ -69,9 +69,14 @@ def exception_differences(place: str, eager: Raised, other: Raised) -> Iterator[
         yield Difference("exception context", place, str(eager.contexts), str(other.contexts))
     if eager.cause != other.cause:
         yield Difference("exception cause", place, eager.cause, other.cause)
-    if eager.user_lines and not _shows_line(other, eager.user_lines[-1]):
+    if eager.user_lines and not _shows_line(other, eager.user_lines[-1]) and not _joined_instructions(eager, other):
         yield Difference("traceback", place, f"raised in the user's line {eager.user_lines[-1]}",
                          f"shows the user's lines {list(other.user_lines)}")
+
+
+def _joined_instructions(eager: Raised, other: Raised) -> bool:
+    """Whether Python told the line before: from 3.11 on it joins a store and the load that follows it, once it has run them often."""
+    return eager.name == "builtins.UnboundLocalError" and other.user_lines[-1:] == (eager.user_lines[-1] + 1,)
 
 
 def _shows_line(raised: Raised, line: int) -> bool:

@@ -1,6 +1,11 @@
 """What an exception is linked to: its cause and its context, through handlers, `finally`, loops, callees and state."""
 from __future__ import annotations
 
+import io
+import logging
+import sys
+import traceback
+
 import tensorflow as tf
 
 from tests.programs import World, call, each, f32, program
@@ -354,3 +359,212 @@ def one_of_several_for_certain_through_finally() -> World:
                 print("done")
         return x + first
     return fn, [call(f32(0.0), []), call(f32(2.0), []), call(f32(0.0), [f32(1.0)]), call(f32(0.0), [])]
+
+
+@program("exception_chains", graph=True)
+def raised_by_a_manager_on_its_way_out() -> World:
+    class Strict:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, kind, error, trace):
+            if kind is not None:
+                raise High("exit")
+            return False
+
+    def fn(x):
+        try:
+            with Strict():
+                refuse(x)
+        except High as error:
+            return chain(error)
+        return None
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0))
+
+
+@program("exception_chains")
+def what_is_handled_is_looked_at() -> World:
+    def fn(x):
+        try:
+            refuse(x)
+        except Low:
+            return sys.exc_info()[0].__name__, str(sys.exc_info()[1])
+        return "none", sys.exc_info()[0]
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0))
+
+
+@program("exception_chains")
+def what_is_handled_is_told_as_text() -> World:
+    def fn(x):
+        for y in (x, -x):
+            try:
+                refuse(y)
+            except Low:
+                print(traceback.format_exc().splitlines()[-1])
+            finally:
+                print(sys.exc_info()[0])
+        return x
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0))
+
+
+@program("exception_chains")
+def what_is_handled_is_logged() -> World:
+    stream = io.StringIO()
+    logger = logging.Logger("exception_chains")
+    logger.addHandler(logging.StreamHandler(stream))
+
+    class Box:
+        def step(self, x):
+            try:
+                refuse(x)
+            except Low:
+                logger.exception("failed")
+                logger.error("again", exc_info=True)
+                logger.warning("plain %s", "text")
+            return x
+
+    def told():
+        return [line for line in stream.getvalue().splitlines() if not line.startswith(" ")]
+    return Box().step, each(f32(1.0), f32(-1.0), f32(2.0)), told
+
+
+# ------------------------------------------------------------------------------------------------ the name of what is caught
+@program("exception_chains", graph=True, golden=True)
+def name_is_gone_after_the_handler() -> World:
+    def fn(x):
+        try:
+            refuse(x)
+        except Low as error:
+            print(error)
+        try:
+            return error  # noqa: F821
+        except UnboundLocalError as unbound:
+            return str(unbound)
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0))
+
+
+@program("exception_chains", graph=True)
+def name_had_a_value_before() -> World:
+    def fn(x):
+        error = x * 2.0
+        try:
+            refuse(x)
+        except Low as error:
+            print(error.args)
+        try:
+            return error + 1.0
+        except UnboundLocalError:
+            return None
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0))
+
+
+@program("exception_chains", graph=True)
+def name_is_bound_anew_in_the_handler() -> World:
+    def fn(x):
+        error = None
+        try:
+            refuse(x)
+        except Low as error:
+            error = error.args[1]
+            kept = error
+        else:
+            kept = 0.0
+        try:
+            print(error is None)
+        except UnboundLocalError:
+            print("unbound")
+        return kept
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0))
+
+
+@program("exception_chains", graph=True)
+def name_after_leaving_a_loop_from_the_handler() -> World:
+    def fn(x, xs):
+        for y in xs:
+            try:
+                refuse(y)
+            except Low as error:
+                x = x + error.args[1]
+                if x > 2.0:
+                    break
+                continue
+            x = x - 1.0
+        try:
+            print(error)  # noqa: F821
+        except UnboundLocalError:
+            print("unbound")
+        return x
+    return fn, [call(f32(1.0), f32([1.0, 2.0, 3.0])), call(f32(1.0), f32([-1.0])), call(f32(-9.0), f32([2.0, -2.0]))]
+
+
+@program("exception_chains", graph=True)
+def name_in_a_while_loop() -> World:
+    def fn(x):
+        while x < 4.0:
+            try:
+                refuse(x)
+            except Low as error:
+                last = error.args[1]
+            else:
+                last = 0.0
+            x += 2.0
+            try:
+                error  # noqa: F821
+            except UnboundLocalError:
+                x += 0.5
+        return x, last
+    return fn, each(f32(1.0), f32(-3.0), f32(3.0))
+
+
+@program("exception_chains", graph=True)
+def name_after_the_handler_raised() -> World:
+    def fn(x):
+        try:
+            try:
+                refuse(x)
+            except Low as error:
+                raise High("high")
+        except High:
+            try:
+                return error  # noqa: F821
+            except UnboundLocalError:
+                return "unbound"
+        return x
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0))
+
+
+@program("exception_chains")
+def name_of_a_cell_and_a_global() -> World:
+    def fn(x):
+        global LAST
+        error = 1
+
+        def show():
+            try:
+                return error
+            except NameError:
+                return "gone"
+        try:
+            refuse(x)
+        except Low as error:
+            print(show())
+        try:
+            refuse(x)
+        except Low as LAST:
+            print(LAST)
+        return show(), "LAST" in globals()
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0))
+
+
+@program("exception_chains", graph=True)
+def one_name_in_two_handlers() -> World:
+    def fn(x):
+        try:
+            refuse(x)
+            raise ValueError("none")
+        except Low as error:
+            told = str(error)
+        except ValueError as error:
+            told = error.args[0]
+        return told
+    return fn, each(f32(1.0), f32(-1.0), f32(2.0))
