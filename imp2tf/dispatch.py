@@ -51,6 +51,7 @@ FAR = 3  # graphs that are tried before one that is used is brought forward
 MOST_MISSES_SHOWN = 5
 CALLS_THAT_PAY = 4  # for one trace
 MOST_GRAPHS = 16  # times the limit: for as many objects of a class
+MOST_WATCHED = 100  # runs in Python after that, which may still show it
 PATIENCE_WITH_PROFILES = 3  # runs in Python that were to show what a call returns, and did not
 FAILURES_ALLOWED, CALLS_PER_FAILURE = 2, 10  # an assumption that fails more often than that costs more than it gains
 NESTED = "Python that a running graph calls calls it: TensorFlow may wait for ever for a graph inside a graph"
@@ -111,6 +112,7 @@ class Dispatcher:
         self.counts: collections.Counter[str] = collections.Counter()
         self.fallbacks: dict[tuple[str, Location | None], FallbackRecord] = {}
         self.settled: FallbackRecord | None = None
+        self.watches = 0  # runs that are still watched although there are no more attempts
         self.last_failure: FallbackRecord | None = None
         self.failures_in_a_row = 0
         self.misses: collections.deque[str] = collections.deque(maxlen=100)
@@ -149,7 +151,7 @@ class Dispatcher:
         if in_host_call():
             return self._python(args, kwargs, self.note(ForeignCall(NESTED)))
         if self.settled is not None:
-            return self._python(args, kwargs, self.settled)
+            return (self._watched if self.watches else self._python)(args, kwargs, self.settled)
         ready = self._ready(values) or self._new_graph(values)
         if isinstance(ready, ConversionError):
             return (self._certain if isinstance(ready.__cause__, AlwaysRaises) else self._fall_back)(ready, args, kwargs)
@@ -371,6 +373,7 @@ class Dispatcher:
         """What was relaxed steers Python: keep it constant from now on."""
         relaxed = {source for source, _ in self.relaxations.shapes} | set(self.relaxations.arrays)
         self.relaxations.constant |= self.relaxations.numbers | relaxed
+        self.relaxations.presume_nothing()
         self.relaxations.fixed |= self.relaxations.lists
         self.relaxations.arrays.clear()
         self.relaxations.shapes.clear()
@@ -455,7 +458,19 @@ class Dispatcher:
             if self.profile.kinds != known:
                 self.failures_in_a_row = 0
             elif self.failures_in_a_row >= PATIENCE_WITH_PROFILES:
-                self.settled = record
+                self.settled, self.watches = record, MOST_WATCHED
+
+    def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any], record: FallbackRecord) -> Any:
+        """Plain Python; if it shows what the calls return that stood in the way of a graph, there may be one."""
+        self.watches -= 1
+        with self.counting:
+            record.count += 1
+        known = dict(self.profile.kinds)
+        try:
+            return self._profiled(args, kwargs)
+        finally:
+            if self.profile.kinds != known:
+                self.settled, self.watches, self.failures_in_a_row = None, 0, 0
 
     def _profiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self._count("eager_calls")

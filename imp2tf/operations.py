@@ -249,7 +249,8 @@ def is_same(a: Any, b: Any) -> Any:
         fall_back(NeedsValue, "`is` on run-time numbers")
     if (isinstance(a, PyNumber) and isinstance(b, (int, float))) or (isinstance(b, PyNumber) and isinstance(a, (int, float))):
         fall_back(NeedsValue, "`is` on a run-time number")
-    if a is not b and None not in (a, b) and any(isinstance(one, Deferred) and isinstance(one.function, Kept) for one in (a, b)):
+    kept = any(isinstance(one, Deferred) and isinstance(one.function, Kept) for one in (a, b))
+    if kept and a is not b and a is not None and b is not None:
         return PyNumber("bool", tf.convert_to_tensor(truth(forced(Deferred(python.is_, (a, b)), "bool")), tf.bool))
     return is_same_input(a, b)
 

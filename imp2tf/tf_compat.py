@@ -19,6 +19,7 @@ from tensorflow.python.eager import context as _context
 from tensorflow.python.eager import core as _core
 from tensorflow.python.eager import record as _record
 from tensorflow.python.eager.polymorphic_function import atomic_function as _atomic_function
+from tensorflow.python.eager.polymorphic_function import concrete_function as _concrete_function
 from tensorflow.python.framework import config as _config
 from tensorflow.python.framework import op_def_registry as _op_def_registry
 from tensorflow.python.framework import ops as _ops
@@ -52,6 +53,7 @@ __all__ = [
     "call_concrete",
     "capture_at_call_time",
     "captures_of",
+    "compiled_copy",
     "copied_variable",
     "copy_handle_data",
     "direct_call",
@@ -573,6 +575,14 @@ def function_graph(graph: FuncGraph, name: str) -> FuncGraph | None:
 def copy_handle_data(source: tf.Tensor, target: tf.Tensor) -> None:
     """Let a resource or variant of a graph be known to hold what another one does."""
     _handle_data.copy_handle_data(source, target)
+
+
+def compiled_copy(concrete: Any) -> Any:
+    """A concrete function of the same graph that XLA compiles."""
+    function = concrete._inference_function
+    name = f"{function.name.decode()}_xla"
+    copy = _atomic_function.from_func_graph(name, concrete.graph, {"_XlaMustCompile": True}, function_type=function.function_type)
+    return _concrete_function.ConcreteFunction(copy)
 
 
 def copied_variable(handle: tf.Tensor) -> tf.Variable:

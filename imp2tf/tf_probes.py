@@ -14,6 +14,7 @@ from imp2tf.tf_compat import (
     call_concrete,
     capture_at_call_time,
     captures_of,
+    compiled_copy,
     copied_variable,
     copy_handle_data,
     direct_call,
@@ -199,6 +200,13 @@ def _probe_watching_variables() -> bool:
     return tape.watched_variables() == (variable,)
 
 
+def _probe_compiled_copy() -> bool:
+    concrete = tf.function(lambda x: [x * x], autograph=False).get_concrete_function(tf.TensorSpec([]))
+    copy = compiled_copy(concrete)
+    compiled = copy.function_def.attr["_XlaMustCompile"].b and not concrete.function_def.attr["_XlaMustCompile"].b
+    return bool(compiled) and float(copy(tf.constant(3.0))[0]) == 9.0
+
+
 def _probe_variable_copy() -> bool:
     variable = tf.Variable(2.0)
     copy = copied_variable(variable.handle)
@@ -234,4 +242,5 @@ PROBES = (
     ("replica", _probe_replica), ("array", _probe_array), ("direct call", _probe_direct_call),
     ("tape functions", _probe_tape_functions), ("tensors", _probe_tensors),
     ("seed generator", _probe_seed_generator), ("watching variables", _probe_watching_variables), ("variable copy", _probe_variable_copy),
+    ("compiled copy", _probe_compiled_copy),
 )

@@ -34,7 +34,7 @@ from imp2tf.profile import watched
 from imp2tf.session import NOT_STORED, Session, active, interposing, suspended
 from imp2tf.sources import PlacePart, Setting
 from imp2tf.tf_compat import in_eager_mode
-from imp2tf.values import UNBOUND
+from imp2tf.values import UNBOUND, PyNumber
 
 __all__ = ["interposed", "observed"]
 
@@ -140,6 +140,8 @@ def _read(owner: Any, name: str) -> Any:
         return applied(session, owner, name, _get(owner, name))
     if session.relaxations.shapes and private.reads_static_batch(owner, name):
         fall_back(NeedsValue, "the static size of the batch")
+    if name == "get_metrics_result" and private.gives_python_logs(owner, name):
+        return _as_numbers(_get(owner, name))
     found = _static(type(owner), name)
     if found is not None and hasattr(type(found), "__set__"):
         if isinstance(found, property) and is_user_function(found.fget):
@@ -158,6 +160,22 @@ def _seen(owner: Any, name: str) -> Any:
     if kept or not sys._getframe(2).f_globals.get("__name__", "").startswith("keras."):
         return value
     return watched(value)
+
+
+def _as_numbers(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that gives Python numbers in eager, and tensors in a graph, as it is in eager."""
+    if is_user_function(getattr(method, "__func__", method)):
+        return callback_of(method)
+
+    @functools.wraps(method)
+    def numbers() -> dict[str, Any]:
+        return {name: PyNumber("float", tf.cast(one, tf.float64)) if _is_number(one) else one for name, one in method().items()}
+
+    return numbers
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, tf.Tensor) and value.shape.rank == 0 and (value.dtype.is_floating or value.dtype.is_integer)
 
 
 def _static(cls: type, name: str) -> Any:

@@ -37,6 +37,7 @@ __all__ = [
     "described_call",
     "flat_layers",
     "forget_functions",
+    "gives_python_logs",
     "has_own_strategy",
     "is_trainer",
     "joined_batches",
@@ -190,6 +191,15 @@ def joined_batches(first: Any, second: Any) -> Any:
 def converts_optionals() -> bool:
     """Whether this Keras turns optional data into None (since 3.12)."""
     return hasattr(_trainer.TensorFlowTrainer, "_autoconvert_optionals")
+
+
+def gives_python_logs(owner: Any, name: str) -> bool:
+    """Whether a method of a model gives its metrics as Python numbers where that can be (before 3.14)."""
+    method = vars(keras.Model).get(name) or getattr(_trainer.TensorFlowTrainer, name, None)
+    return name == "get_metrics_result" and is_trainer(owner) and "pythonify_logs" in getattr(method, "__code__", _NO_CODE).co_names
+
+
+_NO_CODE = (lambda: None).__code__
 
 
 def flat_layers(owner: Any) -> list[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.tf_compat import FuncGraph, copy_handle_data
+from imp2tf.tf_compat import FuncGraph, compiled_copy, copy_handle_data
 from imp2tf.xla.checks import CHECKS
 from imp2tf.xla.parts import Parts, in_order, is_pure, parts_of, read_by
 from imp2tf.xla.rules import LOOPS, OPAQUE, REGIONS, bodies_of, is_static, needs_checks
@@ -76,8 +76,8 @@ class _Builder:
     def twin(self) -> Twin:
         """Trace all functions."""
         specs = [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in self.wanted]
-        compiled, plain = (
-            tf.function(self._core, autograph=False, jit_compile=jit).get_concrete_function(*specs) for jit in (True, False))
+        plain = tf.function(self._core, autograph=False).get_concrete_function(*specs)
+        compiled = compiled_copy(plain)
         called = tf.function(lambda *args: _flat(compiled(*args)), autograph=False).get_concrete_function(*specs)
         inputs = [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in self.graph.inputs]
         whole = tf.function(lambda *args: self._whole(compiled, args), autograph=False).get_concrete_function(*inputs)
