@@ -1,138 +1,44 @@
 """Calls of a converted function: find the graph whose guards hold, run it, else trace, else run as Python and say so once."""
 from __future__ import annotations
 
-import collections
 import contextlib
-import dataclasses
 import functools
-import threading
-import time
-import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.accounts import Account
 from imp2tf.errors import (
     AssumptionFailed,
     ConversionError,
     Fallback,
     ForeignCall,
-    Location,
-    Recompiled,
-    RecompileLimit,
-    TraceFailed,
     XlaRefused,
     first_line,
 )
-from imp2tf.exceptions import ProgramRaise, innermost
-from imp2tf.graph import CannotGoOn, Graph, OperationFailed, refused_by_xla
-from imp2tf.guards import describe_guard, find_misses, is_superseded, relax
-from imp2tf.input_signature import InputSignature
-from imp2tf.inspection import nodes_of
-from imp2tf.logs import is_logged, log
-from imp2tf.options import Options
-from imp2tf.parameters import Parameters, name_of
+from imp2tf.graph import CannotGoOn, Graph, OperationFailed
+from imp2tf.parameters import Parameters
 from imp2tf.profile import Recording, Replay, watching
-from imp2tf.results import Profile
-from imp2tf.session import Relaxations, in_host_call
+from imp2tf.session import in_host_call
 from imp2tf.stance import stance
 from imp2tf.substitution import substitutions
-from imp2tf.tf_compat import eager_context, tape_may_record
-from imp2tf.trace import AlwaysRaises, kinds_of, trace_call
+from imp2tf.tf_compat import tape_may_record
+from imp2tf.trace import AlwaysRaises, kinds_of
+from imp2tf.tracing import FallbackRecord, Tracer
 from imp2tf.verify import unverifiable, verified
 
-__all__ = ["Dispatcher", "FallbackRecord"]
+__all__ = ["Dispatcher"]
 
-
-MAX_ALWAYS_RAISED = 16
-FAR = 3  # graphs that are tried before one that is used is brought forward
-MOST_MISSES_SHOWN = 5
-CALLS_THAT_PAY = 4  # for one trace
-MOST_GRAPHS = 16  # times the limit: for as many objects of a class
-MOST_WATCHED = 100  # runs in Python after that, which may still show it
 PATIENCE_WITH_PROFILES = 3  # runs in Python that were to show what a call returns, and did not
+MOST_WATCHED = 100  # runs in Python after that, which may still show it
 FAILURES_ALLOWED, CALLS_PER_FAILURE = 2, 10  # an assumption that fails more often than that costs more than it gains
 NESTED = "Python that a running graph calls calls it: TensorFlow may wait for ever for a graph inside a graph"
 TAPED = "a tape records, and would not see where a tensor comes from that Python returns to the graph"
-LEAST_BUDGET, BUDGET_FACTOR = 1.0, 8.0  # seconds, times the first trace: library code may unroll for unknown shapes
 
 
-@dataclasses.dataclass
-class FallbackRecord:
-    """A reason why calls ran as Python."""
+class Dispatcher(Tracer):
+    """What a call of one function does: a graph if one serves it, else plain Python."""
 
-    code: str
-    reason: str
-    hint: str
-    location: Location | None
-    count: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """For machines."""
-        return {
-            "code": self.code,
-            "file": self.location.filename if self.location else None,
-            "line": self.location.line if self.location else None,
-            "reason": self.reason,
-            "hint": self.hint,
-            "count": self.count,
-        }
-
-
-Ready = tuple[Graph, list[Any]]  # a graph, and what it is to be run on
-
-
-class Dispatcher:
-    """The graphs of one function, and the decision which of them, if any, serves a call."""
-
-    def __init__(self, function: Callable[..., Any], options: Options) -> None:
-        self.function = function
-        self.name = name_of(function)
-        self.options = options
-        self.parameters = Parameters(function)
-        specs = options.input_signature
-        self.signature = InputSignature(specs, self.parameters, self.name) if specs is not None else None
-        self.profile_runs = 0 if options.fullgraph or self.signature else options.profile_runs
-        self.lock = threading.RLock()
-        self.counting = threading.Lock()
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget all graphs and everything learned."""
-        self.graphs: list[Graph] = []
-        self.substitutions = substitutions()
-        self.profile, self.account = Profile(), Account()
-        declared = self.signature.declared if self.signature else {}
-        self.relaxations = Relaxations(declared=declared, profile=self.profile, presuming=self.options.reduce_retracing)
-        if self.options.speculate and not self.options.fullgraph:
-            self.relaxations.given_up = set()
-        self.failed_assumptions: collections.Counter[Location | None] = collections.Counter()
-        self.counts: collections.Counter[str] = collections.Counter()
-        self.fallbacks: dict[tuple[str, Location | None], FallbackRecord] = {}
-        self.settled: FallbackRecord | None = None
-        self.watches = 0  # runs that are still watched although there are no more attempts
-        self.last_failure: FallbackRecord | None = None
-        self.failures_in_a_row = 0
-        self.misses: collections.deque[str] = collections.deque(maxlen=100)
-        self.exhausted: RecompileLimit | None = None
-        self.seen: list[Any] | None = None  # the kinds of arguments of the last call that was profiled
-        self.jit_compile = self.options.jit_compile
-        self.context = eager_context()
-
-    def _forget_graphs(self) -> None:
-        """Functions have got substitutes since: what was traced, or given up, may be traced otherwise now."""
-        with self.lock:
-            self.substitutions = substitutions()
-            self.graphs, self.settled, self.failures_in_a_row = [], None, 0
-
-    def _count(self, what: str, by: int = 1) -> int:
-        with self.counting:
-            self.counts[what] += by
-            return self.counts[what]
-
-    # -------------------------------------------------------------------------------------- calls
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function."""
         if self.substitutions != substitutions():
@@ -175,28 +81,6 @@ class Dispatcher:
             return self.parameters.bind(*args, **kwargs)
         except TypeError:
             return None
-
-    def _ready(self, values: Sequence[Any]) -> Ready | None:
-        """The graph that serves a call, and its inputs."""
-        if self.context is not eager_context():
-            self._start_anew()
-        for place, graph in enumerate(self.graphs):
-            captured = graph.admit(values)
-            if captured is not None:
-                if place > FAR:
-                    self._bring_forward(graph)
-                return graph, captured
-        return None
-
-    def _bring_forward(self, graph: Graph) -> None:
-        """Graphs that are used stay in front; those that are not come to the end, where they are dropped."""
-        with contextlib.suppress(ValueError):  # another thread did it, or it was dropped
-            self.graphs.remove(graph)
-            self.graphs.insert(0, graph)
-
-    def _start_anew(self) -> None:
-        """TensorFlow was set up anew: it has forgotten the graphs."""
-        self.graphs, self.context = [], eager_context()
 
     def _plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self._count("eager_calls")
@@ -276,141 +160,6 @@ class Dispatcher:
         self._count("graph_calls")
         return self._plain(args, kwargs)
 
-    # -------------------------------------------------------------------------------------- tracing
-    def _new_graph(self, values: Sequence[Any]) -> Ready | ConversionError:
-        """A new graph with its inputs, or why there is none."""
-        with self.lock:
-            ready = self._ready(values)  # another thread may have made it meanwhile
-            if ready is not None:
-                return ready
-            if self.exhausted is not None and len(self.graphs) >= self.options.recompile_limit:
-                return self.exhausted
-            if self.graphs and not self.account.affords(self.counts["traces"], self.counts["graph_calls"]):
-                return RecompileLimit(f"traced {self.counts['traces']} times, for graphs that are seldom used; {self._last_miss()}")
-            rivals = self._learn(values)
-            if self.graphs and stance() == "fail_on_recompile":
-                raise Recompiled(f"{self.name} needs another graph: {self._last_miss()}")
-            if not self._pays(rivals):
-                return RecompileLimit(f"traced {self.counts['traces']} times; {self._last_miss()}")
-            try:
-                with self.account.tracing():
-                    return self._trace(values)
-            except AlwaysRaises as raises:
-                self._count("always_raised")
-                return _certainly(raises)
-            except Fallback as fallback:
-                fallback.error.__cause__ = fallback.__cause__
-                return fallback.error
-
-    def _trace(self, values: Sequence[Any]) -> Ready:
-        graph = None
-        while graph is None:
-            learned, self.profile.wanted = self.relaxations.learned(), False
-            try:
-                graph = self._traced(values)
-            except Fallback:
-                if self.relaxations.learned() != learned or self._presumed_too_much():
-                    continue
-                if not self.relaxations.active():
-                    raise
-                self._give_up_relaxing()
-        self._drop_superseded()
-        self._count("traces")
-        self._log_graph(graph)
-        graph.run.count_host_call = functools.partial(self._count, "host_calls")
-        self.graphs.insert(0, graph)
-        graph.when_useless(functools.partial(_forget, weakref.ref(self)))
-        self.last_failure = None
-        return graph, graph.inputs(values)
-
-    def _drop_superseded(self) -> None:
-        """Graphs that take for constant what varies make room; the next one for their values serves others too."""
-        self.graphs = [graph for graph in self.graphs if not is_superseded(graph.guards, self.relaxations)]
-
-    def _log_graph(self, graph: Graph) -> None:
-        if is_logged("graph"):
-            log("graph", "%s: a graph of %d operations", self.name, len(nodes_of(graph.concrete)))
-        if is_logged("guards"):
-            for guard in graph.guards:
-                log("guards", "%s: %s", self.name, describe_guard(guard))
-
-    def _traced(self, values: Sequence[Any]) -> Graph:
-        started = time.monotonic()
-        options = dataclasses.replace(self.options, jit_compile=self.jit_compile)
-        graph = trace_call(self.function, self.parameters, values, self.relaxations, options)
-        if self.relaxations.budget is None:
-            self.relaxations.budget = max(LEAST_BUDGET, BUDGET_FACTOR * (time.monotonic() - started))
-        if self.options.fullgraph and graph.python_calls:
-            reason, location = graph.python_calls[0]
-            raise Fallback(ForeignCall(f"{reason} while the graph runs", location=location))
-        refusal = refused_by_xla(graph) if graph.xla else None
-        if refusal is not None:
-            self._give_up_xla(XlaRefused(refusal))
-            return self._traced(values)
-        return graph
-
-    def _without_xla(self, graph: Graph, values: Sequence[Any], failure: ConversionError) -> Ready:
-        """The same graph for TensorFlow's own executor; later ones are made for it at once."""
-        with self.lock:
-            self._give_up_xla(failure)
-            self.graphs = [one for one in self.graphs if one is not graph]
-            return self._trace(values)
-
-    def _give_up_xla(self, failure: ConversionError) -> None:
-        if self.options.fullgraph:
-            raise failure
-        self.jit_compile = False
-        self.note(failure).count += 1
-
-    def _presumed_too_much(self) -> bool:
-        """Whether numbers were taken to vary that have not varied yet: they may be what stands in the way."""
-        found = bool(self.relaxations.presumed) and not self.profile.wanted
-        if found:
-            self.relaxations.presume_nothing()
-        return found
-
-    def _give_up_relaxing(self) -> None:
-        """What was relaxed steers Python: keep it constant from now on."""
-        relaxed = {source for source, _ in self.relaxations.shapes} | set(self.relaxations.arrays)
-        self.relaxations.constant |= self.relaxations.numbers | relaxed
-        self.relaxations.presume_nothing()
-        self.relaxations.fixed |= self.relaxations.lists
-        self.relaxations.arrays.clear()
-        self.relaxations.shapes.clear()
-        self.relaxations.lists.clear()
-
-    def _pays(self, rivals: int) -> bool:
-        """Whether another graph is worth its trace, besides `rivals` that were made for the same objects."""
-        traces, limit = self.counts["traces"], self.options.recompile_limit
-        if self.counts["always_raised"] >= MAX_ALWAYS_RAISED:
-            return False
-        if rivals >= limit:
-            if rivals == len(self.graphs):
-                self.exhausted = RecompileLimit(f"traced {traces} times; {self._last_miss()}")
-            return False
-        others = len(self.graphs) - rivals + self.counts["forgotten"]
-        if others and traces >= limit and self.counts["graph_calls"] < CALLS_THAT_PAY * traces:
-            return False  # objects come and go, and each is used too seldom
-        del self.graphs[MOST_GRAPHS * limit - 1:]
-        return True
-
-    def _learn(self, values: Sequence[Any]) -> int:
-        """Learn from the misses; returns how many graphs were made for the very objects of this call."""
-        if not self.graphs:
-            return 0
-        self._count("guard_misses")
-        missed = [find_misses(graph.guards, values) for graph in self.graphs]
-        for found in missed if self.options.reduce_retracing else ():
-            relax(found, self.relaxations)
-        nearest = min(missed, key=len)
-        shown = [str(miss) for miss in nearest[:MOST_MISSES_SHOWN]]
-        self.misses.append("; ".join(shown) or "a guard failed and held again")
-        log("recompiles", "%s: traced again because %s", self.name, self.misses[-1])
-        return sum(not any(miss.guard.check == "identity" for miss in found) for found in missed)
-
-    def _last_miss(self) -> str:
-        return self.misses[-1] if self.misses else "no guard failed"
-
     # -------------------------------------------------------------------------------------- falling back
     def _fall_back(self, error: ConversionError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.options.fullgraph:
@@ -478,36 +227,3 @@ class Dispatcher:
         recording = Recording(self.profile)
         with watching(recording), self.account.python():
             return recording.entered(self.function)(*args, **kwargs)
-
-    def note(self, error: ConversionError) -> FallbackRecord:
-        """The record of a reason; a new one is told."""
-        key = (error.code, error.location)
-        with self.counting:
-            record = self.fallbacks.get(key)
-            if record is not None:
-                return record
-            record = self.fallbacks[key] = FallbackRecord(error.code, error.reason, error.hint, error.location)
-        log("fallbacks", "%s: %s", self.name, error)
-        return record
-
-
-def _forget(dispatcher: weakref.ref[Dispatcher], graph: Graph) -> None:
-    """Drop a graph that can serve no call again."""
-    found = dispatcher()
-    if found is not None:
-        with contextlib.suppress(ValueError):
-            found.graphs.remove(graph)
-            found._count("forgotten")
-
-
-def _certainly(raises: AlwaysRaises) -> TraceFailed:
-    """Why there is no graph if the error that tracing met is not the program's own after all."""
-    raised = raises.__cause__
-    met = raised.told if isinstance(raised, ProgramRaise) else f"{type(raises).__name__}: {raises}"
-    failure = TraceFailed(
-        f"tracing met what plain Python does not raise, {met}",
-        location=innermost(raised.frames) if isinstance(raised, ProgramRaise) else None)
-    failure.__cause__ = raises
-    return failure
-
-

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 import imp2tf
-from imp2tf import dispatch
+from imp2tf import tracing
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.trace import AlwaysRaises
 from tests.differential import check
@@ -97,7 +97,7 @@ def test_what_looks_like_the_programs_error_has_a_reason(monkeypatch) -> None:
     def f(x):
         return x * 2.0
 
-    monkeypatch.setattr(dispatch, "trace_call", mistaken)
+    monkeypatch.setattr(tracing, "trace_call", mistaken)
     for _ in range(3):
         assert f(tf.constant(1.0)) == 2.0
     reason, = f.stats()["fallbacks"]

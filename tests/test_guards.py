@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 import imp2tf
-from imp2tf import dispatch
+from imp2tf import tracing
 
 at_once = imp2tf.convert(profile_runs=0)
 X = tf.constant(2.0)
@@ -259,7 +259,7 @@ def test_objects_that_are_used_once_do_not_cost_a_trace_each() -> None:
 
 
 def test_graphs_that_are_not_used_are_dropped_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch, "MOST_GRAPHS", 1)
+    monkeypatch.setattr(tracing, "MOST_GRAPHS", 1)
     layers = [Dense(float(i)) for i in range(10)]
     for layer in layers:
         for _ in range(8):
