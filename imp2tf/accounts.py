@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 __all__ = ["Account"]
 
-FREE = 4  # traces that nobody asks for
-LEAST = 1.0  # seconds that any function may spend
+FREE = 6  # traces that nobody asks for
+LEAST = 2.0  # seconds that any function may spend
 SHARE = 0.05  # of the time in Python that may go into traces
 SAVED = 0.5  # of the time of a call in Python: what a call of a graph saves, by a cautious guess
 

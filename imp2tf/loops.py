@@ -9,9 +9,11 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.alternatives import over, truth
+from imp2tf.container_cursors import ListCursor
 from imp2tf.cursors import Cursor, StaticCursor
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.exits import CONTINUE, NONE, clear, end_of_loop, exit_code, none_under_way
+from imp2tf.heap import contents
 from imp2tf.looping import loop
 from imp2tf.region import cond, select
 from imp2tf.session import active
@@ -23,6 +25,7 @@ __all__ = ["LoopParts", "finish_loop", "run_for", "run_loop", "visit_item"]
 MAX_PYTHON_TURNS = 20000
 MAX_OPERATIONS_IN_BRANCH = 4000  # of a loop that perhaps no run enters
 MAX_SECONDS_IN_BRANCH = 15.0
+MOST_OBJECTS = 32  # in a list that is unrolled whatever ends the loop
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,8 +123,7 @@ def _turns(parts: LoopParts) -> None:
 def run_for(cursor: Cursor, visit: Callable[[Any], None], orelse: Callable[[], None] | None, state: State, exits: str | None,
             site: Hashable) -> None:
     """Visit each item: a loop of the graph, unrolled where all items are known while tracing."""
-    if isinstance(cursor, StaticCursor):
-        _unrolled(cursor, visit, state, exits)
+    if (isinstance(cursor, StaticCursor) or _over_objects(cursor)) and _unrolled(cursor, visit, state, exits):
         finish_loop(orelse, state, exits)
         return
     for box in cursor.boxes:
@@ -141,11 +143,24 @@ def visit_item(item: Any, visit: Callable[[Any], None], state: State) -> None:
     cond(skipped, lambda: None, lambda: visit(value), state)
 
 
-def _unrolled(cursor: StaticCursor, visit: Callable[[Any], None], state: State, exits: str | None) -> None:
-    while cursor.has_next():
+def _over_objects(cursor: Cursor) -> bool:
+    """Whether it is over a list of few items that a loop of the graph would have to carry as one of several objects."""
+    if not isinstance(cursor, ListCursor) or cursor.index.value != 0:
+        return False
+    found = contents(cursor.container)
+    known = isinstance(found, list) and len(found) <= MOST_OBJECTS
+    return known and any(not isinstance(item, (tf.Tensor, tf.Variable, PyNumber, bool, int, float)) for item in found)
+
+
+def _unrolled(cursor: Cursor, visit: Callable[[Any], None], state: State, exits: str | None) -> bool:
+    """Visit item after item; whether this came to the end, and not to a list whose length only the run knows."""
+    while True:
+        more = cursor.has_next()
+        if not isinstance(more, bool):
+            return False
         clean = none_under_way(exit_code(state)) if exits else True
-        if clean is False:
-            break
+        if clean is False or not more:
+            return True
         item = cursor.next()
 
         def turn(item: Any = item) -> None:

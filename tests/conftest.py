@@ -2,6 +2,8 @@
 
 import importlib.util
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,3 +37,12 @@ def pytest_configure() -> None:
         raise pytest.UsageError("imp2tf.converters is not installed here; run: pip install -e .")
     if found != expected:
         raise pytest.UsageError(f"imp2tf.converters is {found}, not {expected}; run: pip install -e .")
+
+
+@pytest.fixture(autouse=True)
+def _no_seed_is_left() -> Iterator[None]:
+    """What a test seeds ends with it: with a seed, random operations are others."""
+    yield
+    compat = sys.modules.get("imp2tf.tf_compat")
+    if compat is not None and compat.global_seed() is not None:
+        sys.modules["tensorflow"].random.set_seed(None)

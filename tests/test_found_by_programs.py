@@ -86,7 +86,7 @@ def test_an_endless_loop_in_a_branch_that_is_never_taken() -> None:
     start = time.monotonic()
     assert f(tf.constant(1.0), 1) == 1.0
     assert time.monotonic() - start < 30.0
-    assert "goes on for more than" in f.stats()["fallbacks"][0]["reason"]
+    assert any("goes on for more than" in assumed for assumed in f.guards())
 
 
 def test_what_looks_like_the_programs_error_has_a_reason(monkeypatch) -> None:

@@ -228,3 +228,36 @@ def over_a_scalar_is_refused() -> World:
             return v
         return x
     return fn, each(f32(1.0), f32([2.0]))
+
+
+@program("for_loop", graph=True)
+def objects_until_a_tensor_says_so() -> World:
+    def fn(text, x):
+        out = {}
+        for part in text.split(";"):
+            if "=" not in part:
+                return {"error": part}
+            key, value = part.split("=", 1)
+            if value == "x":
+                value = x
+                if x < 0.0:
+                    return key
+            elif value.isdigit():
+                value = int(value)
+            out[key.strip()] = value
+        return out
+    return fn, [call("a=1; b=x", f32(2.0)), call("a=x;c", f32(-1.0)), call("a=x;b=x;c=1", f32(1.0))]
+
+
+@program("for_loop")
+def objects_in_a_list_that_the_loop_changes() -> World:
+    def fn(x):
+        names, seen = ["a", "b", "c"], []
+        for name in names:
+            seen.append(name)
+            if x > 1.0 and len(names) < 5:
+                names.append(name + "'")
+            if x > 2.0:
+                break
+        return seen, names
+    return fn, each(f32(0.0), f32(1.5), f32(3.0))
