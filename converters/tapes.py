@@ -15,7 +15,7 @@ from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.connectivity import connections_around, enclosing
 from imp2tf.effects import has_effects_so_far
-from imp2tf.errors import UnsupportedSyntax, fall_back
+from imp2tf.errors import ForeignCall, UnsupportedSyntax, fall_back
 from imp2tf.junctions import Outcomes, decided, junctions_of, where_loops_turn
 from imp2tf.lowering import adopted, lowered
 from imp2tf.region import leave_to_python_if
@@ -32,6 +32,7 @@ NONE = tf.UnconnectedGradients.NONE
 def gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients: Any = None,
              unconnected_gradients: Any = NONE) -> Any:
     """``tape.gradient(target, sources, ...)``."""
+    _refuse_callers(tape)
     if isinstance(target, Union):
         return over(target, lambda one: _not_of_number(one, sources) if number_kind(one) else gradient(
             tape, one, sources, output_gradients, unconnected_gradients))
@@ -51,6 +52,7 @@ def reset(tape: tf.GradientTape) -> None:
 @replace_call(tf.GradientTape.watch)
 def watch(tape: tf.GradientTape, tensor: Any) -> None:
     """``tape.watch(tensor)``."""
+    _refuse_callers(tape)
     graph = tf.compat.v1.get_default_graph()
     if any(isinstance(one, tf.Variable) or one.graph is not graph for one in tf.nest.flatten(tensor, expand_composites=True)
            if isinstance(one, tf.Variable) or is_symbolic_tensor(one)):
@@ -68,8 +70,16 @@ def stop_recording(tape: tf.GradientTape) -> Any:
 def _refuse_outer(tape: tf.GradientTape, what: str) -> None:
     """What is done to a tape in a branch or loop, a tape that is older would see on other ways of the run too."""
     session = current()
+    _refuse_callers(tape)
     if session.is_born(tape) and session.birth_depth(tape) < session.depth:
         fall_back(UnsupportedSyntax, f"a tape {what} under a condition on a tensor")
+
+
+def _refuse_callers(tape: tf.GradientTape) -> None:
+    """A tape of the caller records what eager code does: it knows nothing of what happens in the graph."""
+    session = current()
+    if not session.is_born(tape) and not session.embedded:
+        fall_back(ForeignCall, "a tape that was made outside of the function is used in it")
 
 
 def _not_of_number(target: Any, sources: Any) -> Any:

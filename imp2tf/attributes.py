@@ -62,7 +62,9 @@ def get_attribute(owner: Any, name: str, default: Any = MISSING) -> Any:
 def _plain(owner: Any, name: str, default: Any) -> Any:
     if is_users_module(owner):
         value = module_attribute(owner, name)
-        if isinstance(value, Union):
+        if isinstance(value, Union) and default is not MISSING:
+            value = over(value, lambda one: default if one is UNBOUND else one)
+        elif isinstance(value, Union):
             value = stripped(value, UNBOUND, AttributeError(f"module {owner.__name__!r} has no attribute {name!r}"))
         if value is not UNBOUND:
             return value
@@ -258,6 +260,8 @@ def has_attribute(owner: Any, name: str) -> Any:
     """``hasattr(owner, name)``."""
     if isinstance(owner, Union):
         return over(owner, lambda one: has_attribute(one, name))
+    if active() is not None and is_users_module(owner) and not name.startswith("__") and "__getattr__" not in vars(owner):
+        return _is_present(module_attribute(owner, name))
     if active() is None or isinstance(owner, (tf.Tensor, *AS_THEY_ARE)) or is_container(owner):
         return hasattr(owner, name)
     if not isinstance(owner, type) and _class_attribute(type(owner), "__getattr__") is not None:
@@ -265,10 +269,17 @@ def has_attribute(owner: Any, name: str) -> Any:
     if isinstance(owner, StandIn):
         owner.refuse()
     value = view(Attribute(owner, name)) if not isinstance(owner, (PyNumber, Deferred)) else UNBOUND
+    present = _is_present(value)
+    if isinstance(present, PyNumber):
+        return present
+    return present or _class_attribute(type(owner) if not isinstance(owner, type) else owner, name) is not None
+
+
+def _is_present(value: Any) -> Any:
+    """Whether a place holds something: a bool, or a run-time one."""
     if isinstance(value, Union) and any(one is UNBOUND for one in value.alternatives):
-        present = [one is not UNBOUND for one in value.alternatives]
-        return PyNumber("bool", tf.gather(tf.constant(present), value.tag))
-    return value is not UNBOUND or _class_attribute(type(owner) if not isinstance(owner, type) else owner, name) is not None
+        return PyNumber("bool", tf.gather(tf.constant([one is not UNBOUND for one in value.alternatives]), value.tag))
+    return value is not UNBOUND
 
 
 # ------------------------------------------------------------------------------------------------ writing

@@ -1,6 +1,7 @@
 """Gradients of converted functions under the caller's tape, beyond what `tests/programs/none_gradients.py` compares."""
 from __future__ import annotations
 
+import pytest
 import tensorflow as tf
 
 import imp2tf
@@ -87,3 +88,40 @@ def test_few_ways_are_remembered(monkeypatch) -> None:
             tape.watch([a, b])
             result = ways(tf.constant(x), a, b)
         assert tuple(gradient is None for gradient in tape.gradient(result, [a, b])) == none
+
+
+def watched(tape, x):
+    tape.watch(x)
+    return x * x
+
+
+def begun_anew(tape, x):
+    y = x * x
+    tape.reset()
+    tape.watch(x)
+    return y * x
+
+
+def not_recorded(tape, x):
+    with tape.stop_recording():
+        y = x * x
+    return y * x
+
+
+def asked_inside(tape, x):
+    y = x * x
+    return y if tape.gradient(y, x) is None else y * 2.0
+
+
+@pytest.mark.parametrize("function", [watched, begun_anew, not_recorded, asked_inside])
+def test_a_tape_of_the_caller_is_left_to_python(function) -> None:
+    converted = imp2tf.convert(function, profile_runs=0)
+    found = []
+    for called in (function, converted, converted):
+        x = tf.constant(3.0)
+        with tf.GradientTape(persistent=True) as tape:
+            if function is not watched:
+                tape.watch(x)
+            y = called(tape, x)
+        found.append((float(y), float(tape.gradient(y, x))))
+    assert found[0] == found[1] == found[2]

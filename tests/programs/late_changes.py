@@ -400,3 +400,22 @@ def exception_kept_from_an_earlier_call() -> World:
             kept["last"] = error
             return "stored"
     return fn, [call(f32(value)) for value in (0.0, 3.0, 0.0, 2.0, 0.0)]
+
+
+@program("late_changes")
+def presence_of_a_variable_of_a_module() -> World:
+    settings = types.ModuleType("optional_settings_of_a_program")
+    settings.rate = 2.0
+
+    def add():
+        settings.extra = 3.0
+
+    def remove():
+        del settings.extra
+
+    def fn(x):
+        if x > 1.0:
+            settings.debug = x
+        return hasattr(settings, "extra"), hasattr(settings, "debug"), getattr(settings, "debug", -1.0), hasattr(settings, "__name__")
+    calls = [call(f32(0.0)), after(add, f32(0.0)), call(f32(2.0)), after(remove, f32(0.0)), call(f32(3.0))]
+    return fn, calls, lambda: [name for name in vars(settings) if not name.startswith("_")]
