@@ -201,6 +201,8 @@ def _content(session: Session, recorder: Recorder, place: Place, value: Any) -> 
     before = session.reads.get(place)
     if isinstance(place, Contents) and type(value) is type(before) and type(value) in (dict, list):
         return recorder.changed_elements(value, before, session.source_of(place.owner))
+    if isinstance(place, Contents) and isinstance(value, Growable) and isinstance(before, Growable):
+        return recorder.elements_again(value, session.source_of(place.owner))
     if isinstance(place, (Contents, Tail)) or isinstance(value, Growable):
         return recorder.elements(value)
     return recorder.add(value)

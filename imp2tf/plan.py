@@ -228,6 +228,16 @@ class Recorder:
 
         return entries if isinstance(found, dict) else items
 
+    def elements_again(self, found: Growable, owner: Source) -> Recipe:
+        """As `elements`, of a list that was an input; an element with the value of the one that stands there is taken to be that one."""
+        recipe = self.elements(found)
+
+        def make(build: Build) -> Any:
+            there, made = owner.fetch(build.args), recipe(build)
+            return [old if _is_as_before(old, new) else new for old, new in zip(there, made)] + made[len(there):]
+
+        return make
+
     def _elements(self, found: Any) -> Recipe:
         if isinstance(found, Growable):
             return self._growable(found)
@@ -366,6 +376,17 @@ def _rows(stacked: tf.Tensor) -> list[tf.Tensor]:
     if count > FEW or tape_may_record():
         return list(tf.unstack(stacked))
     return [tf.convert_to_tensor(row, stacked.dtype) for row in stacked.numpy()]
+
+
+def _is_as_before(old: Any, new: Any) -> bool:
+    """Whether tensors, numbers or tuples of these have the same bits."""
+    if type(old) is not type(new):
+        return False
+    if isinstance(old, tuple):
+        return len(old) == len(new) and all(map(_is_as_before, old, new))
+    if not isinstance(old, tf.Tensor):
+        return repr(old) == repr(new)
+    return old.dtype == new.dtype and old.dtype != tf.string and old.shape == new.shape and old.numpy().tobytes() == new.numpy().tobytes()
 
 
 def _holds_runtime(container: Any) -> bool:

@@ -10,6 +10,7 @@ import json
 import os
 import socket
 import sys
+import time
 
 import tensorflow as tf
 
@@ -25,6 +26,15 @@ def free_ports(count):
     for one in sockets:
         one.close()
     return ports
+
+
+LINGER = 5.0  # seconds
+
+
+def end_last():
+    """End this process, but not while another worker may still be fetching what this one has sent: a collective ends for each by itself."""
+    time.sleep(LINGER)
+    os._exit(0)
 
 
 # ------------------------------------------------------------------------------------------------ several workers
@@ -64,7 +74,7 @@ def worker(addresses, number):
         stats = {"plain": lambda: None, "outside": converted.stats, "inside": outer.stats}[way]()
         found[way] = {"losses": losses, "w": float(w.numpy()), "log": len(log), "stats": stats}
     print(json.dumps(found), flush=True)
-    os._exit(0)
+    end_last()
 
 
 # ------------------------------------------------------------------------------------------------ a coordinator

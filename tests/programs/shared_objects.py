@@ -242,3 +242,18 @@ def objects_in_a_list_that_grows() -> World:
                 found.append(held["b"])
         return found, [one is held["a"] for one in found][:0]
     return fn, [call(i32(2)), call(i32(3)), after(other, i32(2))], lambda: held
+
+
+@program("shared_objects", graph=True)
+def elements_of_a_list_that_grows_from_call_to_call() -> World:
+    kept, history, pairs = [], [], []
+
+    def keep():
+        kept.extend([history[0], history[-1], pairs[0]])
+
+    def fn(x):
+        history.append(x)
+        pairs.append((x, -0.0 if x > 2.0 else 0.0))
+        return sum(history) + len(pairs), sum(weight for _, weight in pairs)
+    calls = [call(f32(float(n))) for n in range(4)] + [after(keep, f32(4.0)), call(f32(4.0))]
+    return fn, calls, lambda: (history, pairs, [any(one is other for other in (*history, *pairs)) for one in kept])
