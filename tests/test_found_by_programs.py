@@ -164,3 +164,33 @@ def test_a_handler_for_an_operation_that_only_some_shapes_fail(keep: bool) -> No
     assert stats["eager_calls"] == sum(entry["count"] for entry in stats["fallbacks"]) == 1
     (entry,) = stats["fallbacks"]
     assert entry["code"] == "I2T110" and entry["reason"].endswith("must be broadcastable")
+
+
+def _doubtful(x, limit=2.0):
+    if x > limit:
+        raise ValueError
+    return x * 2.0
+
+
+def _some(v):
+    for e in v:
+        if e > -1.5:
+            yield e
+
+
+@pytest.mark.parametrize("items", [lambda v: v, _some, lambda v: (e + 1 for e in _some(v)), lambda v: enumerate(_some(v))])
+@pytest.mark.parametrize("kind", [IndexError, ValueError])
+def test_a_call_that_may_raise_under_try_for_each_item_of_a_generator(items, kind) -> None:
+    """What the handler leaves behind in a turn may not be found after the loop."""
+    def make():
+        def f(v):
+            total = 0.0
+            for item in items(v):
+                try:
+                    e = _doubtful(item[1] if isinstance(item, tuple) else item)
+                    total = total + e
+                except kind:
+                    total = total - 1.0
+            return total
+        return f, [((tf.constant(values),), {}) for values in SIGNS]
+    check(make, graph=True)
