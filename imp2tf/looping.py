@@ -135,7 +135,8 @@ def _first_layout(session: Session, site: Hashable, entry: list[Any]) -> _Layout
     if memo is None or len(memo.locals) != len(entry):
         return _Layout([_first_guess(value) for value in entry], [], [])
     places = [place for place in memo.places
-              if session.birth_depth(place.owner) <= session.depth and id(place.owner) not in session.sealed]
+              if session.birth_depth(place.owner) <= session.depth and not session.is_abandoned(place.owner)
+              and id(place.owner) not in session.sealed]
     specs = {place: without_stale(spec) for place, spec in zip(memo.places, memo.place_specs, strict=True)}
     return _Layout(
         [join(Constant(value), without_stale(spec)) for value, spec in zip(entry, memo.locals, strict=True)], places,

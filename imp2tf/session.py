@@ -216,6 +216,7 @@ class Session:
         self.fetches: dict[tuple[Source, int], Any] = {}
         self.references: list[tuple[Any, Source]] = []
         self.births: dict[int, int] = {}
+        self._births_under: dict[int, Log | None] = {}  # the log that was open then
         self.sealed, self.taken = set[int](), set[int]()  # elements of lists of run-time length; those taken out of theirs
         self.elements: dict[int, Any] = {}  # containers whose contents stand in a list of run-time length (`imp2tf.elements`)
         self.uses_in_loops: list[Any] = []  # of these, those used in a loop that they are older than
@@ -277,12 +278,18 @@ class Session:
     def born(self, value: Any) -> Any:
         """Note that `value` was made by this trace (and is not yet known to anybody else)."""
         self.births[id(value)] = self.depth
+        self._births_under[id(value)] = self.logs[-1] if self.logs else None
         self.kept.append(value)
         return value
 
     def is_born(self, value: Any) -> bool:
         """Whether `value` was made by this trace."""
         return id(value) in self.births
+
+    def is_abandoned(self, value: Any) -> bool:
+        """Whether `value` was made in a region that has ended, maybe without being kept."""
+        under = self._births_under.get(id(value))
+        return under is not None and all(log is not under for log in self.logs)
 
     def birth_depth(self, value: Any) -> int:
         """The depth `value` was born at; 0 if it existed before the trace."""

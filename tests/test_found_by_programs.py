@@ -257,3 +257,24 @@ def test_the_class_of_a_handler_cannot_be_looked_up(looped) -> None:
             return x
         return f, [((tf.constant(value),), {}) for value in (1.5, 3.0, -1.0, 0.0)]
     check(make)
+
+
+def test_an_inner_loop_that_changes_what_the_outer_one_makes_anew() -> None:
+    """The inner loop is traced again with the outer one, whose objects are others then."""
+    def make():
+        def f(x):
+            n, turns = 2, 0
+            while n:
+                turns += 1
+                made = {"b": tf.clip_by_value(0.0, 9.0, 9.0)}
+                if not x > 4.0:
+                    unbound += turns  # noqa: F821, F841
+                    go = tf.constant(0)
+                    while go:
+                        made["a"] = (x := x)
+                else:
+                    n -= 1
+                    unbound = 0
+            return made, turns
+        return f, [((tf.constant(value),), {}) for value in (1.0, 5.0)]
+    check(make, graph=True)
