@@ -17,7 +17,8 @@ from imp2tf.compound_specs import Items, Mapping, OneOf, Record, SameAs
 from imp2tf.errors import SeveralKinds, fall_back
 from imp2tf.growable import GrowableList
 from imp2tf.join import describe
-from imp2tf.snapshots import Alias, Snapshot, objects_in
+from imp2tf.links import set_links
+from imp2tf.snapshots import Alias, Snapshot, fields_of, objects_in
 from imp2tf.specs import Spec
 from imp2tf.values import Union
 
@@ -125,7 +126,9 @@ def _patch(spec: Spec, value: Any, known: dict[Hashable, tuple[Spec, Any]]) -> A
         return value
     if isinstance(spec, Record):
         for name, part in zip(spec.names, spec.parts[spec.args:], strict=True):
-            value.__dict__[name] = _patch(part, value.__dict__[name], known)
+            patch = {name: _patch(part, fields_of(value)[name], known)}
+            set_links(value, patch)
+            value.__dict__.update(patch)
         return value
     return _refuse()
 
@@ -142,7 +145,7 @@ def _find(path: Any, known: dict[Hashable, tuple[Spec, Any]]) -> Any:
     for of, key in steps:
         spec, value = _alternative(spec, value, of)
         if isinstance(spec, Record) and key in spec.names:
-            spec, value = spec.parts[spec.args + spec.names.index(key)], value.__dict__[key]
+            spec, value = spec.parts[spec.args + spec.names.index(key)], fields_of(value)[key]
         elif isinstance(spec, Mapping) and key in spec.keys:
             spec, value = spec.parts[spec.keys.index(key)], value[key]
         elif isinstance(spec, Items):

@@ -239,3 +239,21 @@ def test_tensors_that_are_no_index(used, value) -> None:
             return x
         return f, [((tf.constant(value),), {})]
     check(make)
+
+
+@pytest.mark.parametrize("looped", [False, True])
+def test_the_class_of_a_handler_cannot_be_looked_up(looped) -> None:
+    """What is raised then has the exception on its way as its context."""
+    def make():
+        def f(x):
+            try:
+                for _ in tf.range(2) if looped else (0,):
+                    try:
+                        _doubtful(x)
+                    finally:
+                        _doubtful(-x, -1.0)
+            except NoSuchError:  # noqa: F821
+                pass
+            return x
+        return f, [((tf.constant(value),), {}) for value in (1.5, 3.0, -1.0, 0.0)]
+    check(make)
