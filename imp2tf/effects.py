@@ -20,7 +20,7 @@ from imp2tf.random_ops import RANDOM_OPS, read_draws
 from imp2tf.results import ANYTHING, Kind, Raised, Site, is_fresh, join_kinds, kind_of
 from imp2tf.session import Session, current, hosting
 from imp2tf.tf_compat import add_control_input, function_bodies, is_stateful_op
-from imp2tf.values import Deferred, Growable, Union
+from imp2tf.values import Deferred, Growable, PyNumber, Union
 
 __all__ = ["commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_result", "host_value", "is_unchanged",
            "order_effects", "pending_owners", "site_of", "stop_run"]
@@ -202,10 +202,12 @@ def _content(session: Session, recorder: Recorder, place: Place, value: Any) -> 
     if isinstance(place, Contents) and type(value) is type(before) and type(value) in (dict, list):
         return recorder.changed_elements(value, before, session.source_of(place.owner))
     if isinstance(place, Contents) and isinstance(value, Growable) and isinstance(before, Growable):
-        return recorder.elements_again(value, session.source_of(place.owner))
+        source = session.source_of(place.owner)
+        return recorder.elements_again(value, source, session.memory_of(source))
     if isinstance(place, (Contents, Tail)) or isinstance(value, Growable):
         return recorder.elements(value)
-    return recorder.add(value)
+    memory = session.memory_of(session.source_of_place(place)) if isinstance(value, PyNumber) else None
+    return recorder.add(value) if memory is None else recorder.number(value, memory)
 
 
 def is_unchanged(session: Session, place: Place, value: Any) -> bool:

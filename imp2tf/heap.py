@@ -19,10 +19,11 @@ from imp2tf.analysis.updates import NAME
 from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import ForeignCall, fall_back, is_library_file
 from imp2tf.places import Attribute, Cell, Contents, Global, Place, Tail
+from imp2tf.remembered import NumberMemory
 from imp2tf.results import Live, Object
 from imp2tf.session import NOT_STORED, Session, current
 from imp2tf.sources import AllDistinct, Argument, Both, Item, Keys, Length, Member, Pinned, Source
-from imp2tf.tf_compat import EagerTensor, capture_at_call_time, eager_scalar
+from imp2tf.tf_compat import EagerTensor, capture_at_call_time
 from imp2tf.values import NUMBER_DTYPES, UNBOUND, Deferred, Growable, PyNumber, numpy_value
 
 __all__ = [
@@ -196,14 +197,6 @@ def itself(found: Any) -> Any:
     return found
 
 
-def _int_input(found: Any) -> tf.Tensor:
-    return eager_scalar(found, tf.int64)
-
-
-def _float_input(found: Any) -> tf.Tensor:
-    return eager_scalar(found, tf.float64)
-
-
 class Fetch:
     """A graph input that is fetched anew at each call; there is one for each source and part of it."""
 
@@ -211,6 +204,7 @@ class Fetch:
         self.run = run
         self.source = source
         self.convert = convert
+        self.memory: Any = convert if isinstance(convert, NumberMemory) else None  # of a list: of all its parts
 
     def at(self, args: Sequence[Any]) -> Any:
         """The tensor, given the arguments of the call."""
@@ -254,7 +248,7 @@ def _literal(session: Session, value: Any, source: Source) -> Any:
     kind = type(value)
     if kind in (int, float) and session.relaxations.number(source) and (kind is float or -INT_RANGE < value < INT_RANGE):
         session.guard(source, "type" if kind is float else "int64", kind)
-        tensor = _input(session, source, tf.TensorSpec([], NUMBER_DTYPES[kind.__name__]), _int_input if kind is int else _float_input)
+        tensor = _input(session, source, tf.TensorSpec([], NUMBER_DTYPES[kind.__name__]), NumberMemory(kind.__name__))
         return PyNumber(kind.__name__, tensor)
     session.guard(source, "literal", value)
     return value

@@ -308,6 +308,11 @@ class Session:
         """The road to a place of an object that existed before the trace."""
         return PlacePart(self.source_of(place.owner), type(place), place.key)
 
+    def memory_of(self, source: Source) -> Any:
+        """What remembers the input that comes from there (`imp2tf.remembered`), None if nothing does."""
+        fetch = self.fetches.get((source, 0))
+        return fetch.memory if fetch is not None else None
+
     def guard(self, source: Source, check: str, expected: Any) -> None:
         """Assume something of the value that `source` gives at each call."""
         if (source, check) not in self.guarded:

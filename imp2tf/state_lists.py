@@ -16,6 +16,7 @@ from imp2tf.compound_specs import Items
 from imp2tf.containers import grow
 from imp2tf.growable import growable_of, joined
 from imp2tf.heap import INT_RANGE, Fetch
+from imp2tf.remembered import ListMemory
 from imp2tf.session import Session, current
 from imp2tf.sources import Source
 from imp2tf.specs import Dense, Number, Spec
@@ -32,12 +33,13 @@ def listed(container: list[Any], source: Source) -> Growable | None:
     if element is None:
         return None
     session.relaxations.kinds_of_lists[source] = element
-    session.guard(source, "elements", Elements(element))
+    parts = _parts(element)
+    memory = ListMemory([_column(part, path) for part, path in parts], element)
     count = _input(session, source, _length, tf.TensorSpec([], tf.int32), 0)
-    columns = [
-        _input(session, source, _column(part, path), tf.TensorSpec([None, *shape], dtype), number)
-        for number, (part, path) in enumerate(_parts(element), 1) for dtype, shape in part.components()
-    ]
+    memory = session.fetches[source, 0].memory = session.memory_of(source) or memory
+    session.guard(source, "elements", Elements(element, memory))
+    specs = [tf.TensorSpec([None, *shape], dtype) for part, _ in parts for dtype, shape in part.components()]
+    columns = [_input(session, source, memory.column(number), spec, number + 1) for number, spec in enumerate(specs)]
     with session.graph.as_default(), tf.control_dependencies(None):
         return growable_of(element, columns, count)
 
@@ -50,13 +52,14 @@ def extended(base: Growable, items: Sequence[Any]) -> Growable:
 class Elements:
     """The kind of all elements of a list, as a guard checks it."""
 
-    def __init__(self, element: Spec) -> None:
+    def __init__(self, element: Spec, memory: ListMemory) -> None:
+        self._memory = memory
         self._parts = [(_test(part), path) for part, path in _parts(element)]
         self._tuples = [(part, path) for part, path in _tuples(element)]
 
     def holds(self, value: Any) -> bool:
         """Whether a list consists of such elements."""
-        return type(value) is list and all(map(self._fits, value))
+        return type(value) is list and (self._memory.knows(value) or all(map(self._fits, value)))
 
     def _fits(self, item: Any) -> bool:
         shaped = all(type(found := _at(item, path)) is tuple and len(found) == count for count, path in self._tuples)

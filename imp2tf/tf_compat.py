@@ -59,6 +59,7 @@ __all__ = [
     "direct_call",
     "dtype_of_list",
     "dtype_test",
+    "eager_array",
     "eager_context",
     "eager_scalar",
     "function_bodies",
@@ -114,8 +115,16 @@ def dtype_test(tensor: str, dtype: tf.DType) -> str:
 
 
 def eager_scalar(value: float, dtype: tf.DType) -> tf.Tensor:
-    """``tf.constant`` of a Python number in eager mode, without its checks; TensorFlow's cache would take -0.0 for 0.0."""
-    return EagerTensor(value or np.array(value), _context.context().device_name, dtype.as_datatype_enum)
+    """``tf.constant`` of a Python number in eager mode, without its checks.
+
+    Given the number itself, TensorFlow would remember it for ever, and take -0.0 for 0.0 then.
+    """
+    return EagerTensor(np.array(value, dtype.as_numpy_dtype), _context.context().device_name, dtype.as_datatype_enum)
+
+
+def eager_array(value: np.ndarray) -> tf.Tensor:
+    """An eager tensor of what an array, or scalar, of NumPy holds by now."""
+    return EagerTensor(np.array(value), _context.context().device_name, tf.as_dtype(value.dtype).as_datatype_enum)
 
 
 def is_symbolic_tensor(value: object) -> bool:
