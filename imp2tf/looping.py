@@ -18,6 +18,7 @@ from imp2tf.exceptions import ProgramRaise, user_frames
 from imp2tf.join import describe, join, without_stale
 from imp2tf.junctions import junctions_of, note_junction, results_vary
 from imp2tf.places import Place
+from imp2tf.quick_graphs import make_quick
 from imp2tf.random_ops import draw_eagerly, readable
 from imp2tf.region import (
     Course,
@@ -142,7 +143,7 @@ def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state
     inner: list[Junction] = []
 
     def body(_: tf.Tensor, *tensors: tf.Tensor) -> list[tf.Tensor]:
-        graph = tf.compat.v1.get_default_graph()
+        graph = make_quick(tf.compat.v1.get_default_graph())
         draw_eagerly(session, graph)
         session.counts["loop_traces"] += 1
         with session.log() as log, scope():

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.core.config import flags as _flags
 from tensorflow.python import pywrap_tfe as _runtime
+from tensorflow.python.client import pywrap_tf_session as _graphs
 from tensorflow.python.eager import cancellation as _cancellation
 from tensorflow.python.eager import context as _context
 from tensorflow.python.eager import core as _core
@@ -31,6 +34,7 @@ from tensorflow.python.ops import handle_data_util as _handle_data
 from tensorflow.python.ops import resource_variable_ops as _variables
 from tensorflow.python.ops import tensor_array_ops as _arrays
 from tensorflow.python.ops import while_v2 as _while_v2
+from tensorflow.python.util import tf_stack as _stack
 
 from imp2tf.trials import APART, COMPILED, QUICK, Compiler, Form, Trial
 
@@ -50,6 +54,7 @@ __all__ = [
     "build_cond",
     "build_while",
     "builds_inside",
+    "built_quickly",
     "call_concrete",
     "capture_at_call_time",
     "captures_of",
@@ -71,6 +76,8 @@ __all__ = [
     "is_deterministic",
     "is_stateful_op",
     "is_symbolic_tensor",
+    "new_operation",
+    "op_definition",
     "record",
     "redirect",
     "replica_of_call",
@@ -169,6 +176,57 @@ def builds_inside(graph: FuncGraph) -> bool:
     while inner is not None and inner is not graph:
         inner = getattr(inner, "outer_graph", None)
     return inner is not None
+
+
+def op_definition(kind: str) -> Any:
+    """What is registered of a kind of operation; None for other kinds."""
+    return _op_def_registry.get(kind)
+
+
+def new_operation(
+    graph: FuncGraph, kind: str, name: str, inputs: Sequence[Any], control: Sequence[tf.Operation], attributes: Mapping[str, Any],
+) -> tf.Operation | None:
+    """A new operation of a graph as the runtime makes it, from tensors and lists of tensors; None where it refuses."""
+    with graph._c_graph.get() as c_graph:
+        new = _graphs.TF_NewOperation(c_graph, kind, name)
+    for one in inputs:
+        if isinstance(one, list):
+            _graphs.TF_AddInputList(new, [tensor._as_tf_output() for tensor in one])
+        else:
+            _graphs.TF_AddInput(new, one._as_tf_output())
+    for one in control:
+        _graphs.TF_AddControlInput(new, one._c_op)
+    for key, value in attributes.items():
+        _graphs.TF_SetAttrValueProto(new, key, value.SerializeToString())
+    try:
+        made = _graphs.TF_FinishOperation(new)
+    except tf.errors.OpError:
+        return None
+    _graphs.TF_SetOpStackTrace(made, _stack.extract_stack(stacklevel=4))  # without the frames that make it
+    op = _ops.Operation(made, _ops.SymbolicTensor)
+    op._init(graph)
+    op._original_op = graph._default_original_op
+    return op
+
+
+_quick = threading.Lock()
+_building: list[bool] = []  # how TensorFlow built before, once for each user
+
+
+@contextlib.contextmanager
+def built_quickly() -> Iterator[None]:
+    """Let TensorFlow read arguments of operations in C++ where it can; as long as one thread wants it, for all."""
+    flag = _flags.config().graph_building_optimization
+    with _quick:
+        _building.append(_building[0] if _building else flag.value())
+        flag.reset(True)
+    try:
+        yield
+    finally:
+        with _quick:
+            before = _building.pop()
+            if not _building:
+                flag.reset(before)
 
 
 def is_stateful_op(name: str) -> bool:

@@ -35,6 +35,7 @@ from imp2tf.parameters import Parameters, name_of
 from imp2tf.placement import guard_placement
 from imp2tf.places import Contents, Tail
 from imp2tf.plan import Recorder
+from imp2tf.quick_graphs import make_quick
 from imp2tf.random_ops import draw_eagerly
 from imp2tf.region import scope
 from imp2tf.runs import Run
@@ -42,7 +43,7 @@ from imp2tf.seed_stream import draws_can_be_inputs
 from imp2tf.session import Relaxations, Session, active, resumed
 from imp2tf.sources import Argument, Item, Source
 from imp2tf.taped import Taped
-from imp2tf.tf_compat import captures_of, in_eager_mode
+from imp2tf.tf_compat import built_quickly, captures_of, in_eager_mode
 from imp2tf.values import PyNumber, Sentinel, Union
 from imp2tf.xla.compiler import Compiler, may_compile
 
@@ -99,7 +100,7 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
         session = Session(tf.compat.v1.get_default_graph(), relaxations)
         session.run = run
         session.draws_inside = not (relaxations.seeded or relaxations.drawn_by_host or options.jit_compile) and draws_can_be_inputs()
-        draw_eagerly(session, session.graph)
+        draw_eagerly(session, make_quick(session.graph))
         parts["session"] = session
         with resumed(session), scope(), tf.variable_creator_scope(refuse_variable):
             lifted = [lift(session, value, Argument(i, name)) for i, (name, value) in enumerate(zip(parameters.names, args, strict=True))]
@@ -215,7 +216,7 @@ def definition(function: Any) -> Location | None:
 def traced(body: Callable[..., list[tf.Tensor]], options: Options, function: Any, specs: Sequence[tf.TypeSpec] = ()) -> Any:
     """The concrete function that tracing `body` gives. Raises `Fallback` or `AlwaysRaises`."""
     try:
-        with rarely():
+        with rarely(), built_quickly():
             return tf.function(body, autograph=False, jit_compile=options.jit_compile).get_concrete_function(*specs)
     except ProgramRaise as raised:
         if raised.retry is None:
