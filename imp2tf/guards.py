@@ -298,9 +298,14 @@ def _relax_list(source: Source, relaxations: Relaxations) -> None:
     relaxations.changed_lists.add(source)
 
 
-def is_superseded(guards: Sequence[Guard], relaxations: Relaxations) -> bool:
-    """Whether a graph takes a number for constant that has varied since and is an input of newer graphs."""
-    return any(guard.check == "literal" and type(guard.expected) in (int, float) and relaxations.number(guard.source) for guard in guards)
+def is_superseded(guards: Sequence[Guard], newer: Sequence[Guard], relaxations: Relaxations) -> bool:
+    """Whether a graph takes a number for constant that has varied since and that a newer graph does not take for constant."""
+    fixed = _fixed_numbers(newer)
+    return any(relaxations.number(source) and source not in fixed for source in _fixed_numbers(guards))
+
+
+def _fixed_numbers(guards: Sequence[Guard]) -> set[Source]:
+    return {guard.source for guard in guards if guard.check == "literal" and type(guard.expected) in (int, float)}
 
 
 def _differ_as_arrays(found: Any, expected: Any) -> bool:

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.core.config import flags as _flags
 from tensorflow.python import pywrap_tfe as _runtime
 from tensorflow.python.client import pywrap_tf_session as _graphs
 from tensorflow.python.eager import cancellation as _cancellation
@@ -54,7 +52,6 @@ __all__ = [
     "build_cond",
     "build_while",
     "builds_inside",
-    "built_quickly",
     "call_concrete",
     "capture_at_call_time",
     "captures_of",
@@ -207,26 +204,6 @@ def new_operation(
     op._init(graph)
     op._original_op = graph._default_original_op
     return op
-
-
-_quick = threading.Lock()
-_building: list[bool] = []  # how TensorFlow built before, once for each user
-
-
-@contextlib.contextmanager
-def built_quickly() -> Iterator[None]:
-    """Let TensorFlow read arguments of operations in C++ where it can; as long as one thread wants it, for all."""
-    flag = _flags.config().graph_building_optimization
-    with _quick:
-        _building.append(_building[0] if _building else flag.value())
-        flag.reset(True)
-    try:
-        yield
-    finally:
-        with _quick:
-            before = _building.pop()
-            if not _building:
-                flag.reset(before)
 
 
 def is_stateful_op(name: str) -> bool:

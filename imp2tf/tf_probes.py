@@ -11,7 +11,6 @@ from imp2tf.tf_compat import (
     branch_graph,
     build_cond,
     build_while,
-    built_quickly,
     call_concrete,
     capture_at_call_time,
     captures_of,
@@ -208,8 +207,7 @@ def _probe_new_operation() -> bool:
 
     def program(x: tf.Tensor) -> list[tf.Tensor]:
         graph = tf.compat.v1.get_default_graph()
-        with built_quickly():
-            doubled = tf.raw_ops.AddV2(x=x, y=x)
+        doubled = tf.raw_ops.AddV2(x=x, y=x)
         made = new_operation(graph, "AddN", "sum_of_two", [[x, doubled]], [doubled.op], {"T": doubled.op.node_def.attr["T"]})
         return list(made.outputs) if made is not None else [x]
 

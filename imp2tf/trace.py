@@ -43,7 +43,7 @@ from imp2tf.seed_stream import draws_can_be_inputs
 from imp2tf.session import Relaxations, Session, active, resumed
 from imp2tf.sources import Argument, Item, Source
 from imp2tf.taped import Taped
-from imp2tf.tf_compat import built_quickly, captures_of, in_eager_mode
+from imp2tf.tf_compat import captures_of, in_eager_mode
 from imp2tf.values import PyNumber, Sentinel, Union
 from imp2tf.xla.compiler import Compiler, may_compile
 
@@ -216,7 +216,7 @@ def definition(function: Any) -> Location | None:
 def traced(body: Callable[..., list[tf.Tensor]], options: Options, function: Any, specs: Sequence[tf.TypeSpec] = ()) -> Any:
     """The concrete function that tracing `body` gives. Raises `Fallback` or `AlwaysRaises`."""
     try:
-        with rarely(), built_quickly():
+        with rarely():
             return tf.function(body, autograph=False, jit_compile=options.jit_compile).get_concrete_function(*specs)
     except ProgramRaise as raised:
         if raised.retry is None:

@@ -46,8 +46,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "running",
         (
-            "accounts", "parameters", "input_signature", "guards", "profile", "taped", "graph", "trace", "verify", "tracing", "dispatch",
-            "embedding", "report",
+            "accounts", "structures", "parameters", "input_signature", "guards", "profile", "taped", "graph", "trace", "verify", "tracing",
+            "dispatch", "embedding", "report",
         ),
     ),
     ("front ends", ("__init__", "__main__", "api", "distribution", "keras", "keras.*", "export", "export_*", "check")),
