@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import collections
 import types
-from collections.abc import Hashable, Sequence
+import weakref
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,22 +28,30 @@ class Structures:
 
     def __init__(self) -> None:
         self._seen: collections.Counter[Hashable] = collections.Counter()
-        self._last: tuple[int, ...] = ()
+        self._last: list[Callable[[], Any]] = []
 
     def note(self, values: Sequence[Any]) -> float:
         """The share of calls so far that came with this structure; this call is one from now on.
 
         An object that was the same argument of the last call says nothing: what it holds is state of the program.
         """
-        ids = tuple(map(id, values))
-        form = tuple(None if one in self._last else _form(value, _Walk()) for one, value in zip(ids, values))
-        self._last = ids
+        last = [known for one in self._last if (known := one()) is not None]
+        form = tuple(None if any(value is one for one in last) else _form(value, _Walk()) for value in values)
+        self._last = [_reference(value) for value in values if not isinstance(value, LEAVES)]
         if not any(form):
             return 1.0
         share = self._seen[form] / self._seen.total() if self._seen else 1.0
         if form in self._seen or len(self._seen) < MOST:
             self._seen[form] += 1
         return share
+
+
+def _reference(value: Any) -> Callable[[], Any]:
+    """A value as long as it lives; nothing where that cannot be known."""
+    try:
+        return weakref.ref(value)
+    except TypeError:
+        return lambda: None
 
 
 class _Walk:
