@@ -14,6 +14,7 @@ from typing import TypeAlias
 import gast
 
 from imp2tf.analysis.evaluated import FunctionNode, parameters
+from imp2tf.analysis.walking import walk
 
 __all__ = ["NAME", "Updates", "updates_of"]
 
@@ -25,7 +26,7 @@ def updates_of(function: FunctionNode, qualname: str) -> Updates:
     """The updates in a function and in those inside it; an attribute of its first parameter is one of its class."""
     own = [parameter.id for parameter in parameters(function.args)][:1]
     owner = qualname.rpartition(".")[0]
-    shared = {name for node in gast.walk(function) if isinstance(node, gast.Global | gast.Nonlocal) for name in node.names}
+    shared = {name for node in walk(function) if isinstance(node, gast.Global | gast.Nonlocal) for name in node.names}
     found = set()
     assigned = list(_targets(function))
     lasting = [(target, value) for target, value in assigned if isinstance(target, gast.Attribute) or getattr(target, "id", "") in shared]
@@ -42,7 +43,7 @@ def updates_of(function: FunctionNode, qualname: str) -> Updates:
 
 def _targets(function: FunctionNode) -> Iterator[tuple[gast.AST, gast.expr | None]]:
     """What is assigned, and the new value; None for one that is made of the old one."""
-    for node in gast.walk(function):
+    for node in walk(function):
         if isinstance(node, gast.AugAssign):
             yield node.target, None
         elif isinstance(node, gast.Assign):
@@ -63,5 +64,5 @@ def _is_arithmetic(value: gast.expr) -> bool:
 def _reads(value: gast.expr, target: gast.expr) -> bool:
     """Whether an expression reads what a target assigns, as far as names tell."""
     if isinstance(target, gast.Attribute):
-        return any(isinstance(node, gast.Attribute) and node.attr == target.attr for node in gast.walk(value))
-    return isinstance(target, gast.Name) and any(isinstance(node, gast.Name) and node.id == target.id for node in gast.walk(value))
+        return any(isinstance(node, gast.Attribute) and node.attr == target.attr for node in walk(value))
+    return isinstance(target, gast.Name) and any(isinstance(node, gast.Name) and node.id == target.id for node in walk(value))
