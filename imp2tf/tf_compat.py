@@ -409,7 +409,7 @@ class DirectCall:
 
     def _attributes(self, context: Any, form: Form) -> tuple[str, tuple[Any, ...]]:
         config = context.function_call_options.config_proto_serialized
-        config = _without_optimizer(config) if form[0] == QUICK else config
+        config = _without_optimizer(config) if form[0] == QUICK else _optimised_once(config)
         if form == COMPILED and self._compiler is not None:
             return self._compiler.function.name.decode(), ("executor_type", "", "config_proto", config)
         if form[1] == APART:
@@ -457,6 +457,16 @@ def _without_optimizer(config: bytes) -> bytes:
     """The options of a call, without TensorFlow's optimizer of graphs."""
     options = tf.compat.v1.ConfigProto.FromString(config)
     options.graph_options.rewrite_options.disable_meta_optimizer = True
+    return bytes(options.SerializeToString(deterministic=True))
+
+
+@functools.lru_cache(maxsize=64)
+def _optimised_once(config: bytes) -> bytes:
+    """The options of a call whose graph is optimised in one round, if the program does not say how many: a second one finds little."""
+    options = tf.compat.v1.ConfigProto.FromString(config)
+    rewriting = options.graph_options.rewrite_options
+    if rewriting.meta_optimizer_iterations == 0:
+        rewriting.meta_optimizer_iterations = 1
     return bytes(options.SerializeToString(deterministic=True))
 
 
