@@ -155,7 +155,7 @@ def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state
                 session.loop_depth = outer
             inner[:], told = _told(session, layout, graph, packed, tensors)
             outputs = readable([go_on, *told, *packed])
-            hosts.append(order_effects(session, graph))
+            hosts.append(order_effects(session, graph, outputs))
             return outputs
 
     outputs = build_while(body, init, shapes, most if tape_may_record() else None)  # XLA makes room for what gradients keep of turns

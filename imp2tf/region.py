@@ -237,7 +237,7 @@ def _close_branch(session: Session, graph: Any, deps: Any, values: list[Any], sp
         returned = [deps.mark_as_return(graph.capture(tensor)) for tensor in tensors]
         graph.structured_outputs = returned
         graph.outputs.extend(returned)
-        host = order_effects(session, graph)
+        host = order_effects(session, graph, returned)
         deps.__exit__(None, None, None)
         graph.control_outputs.extend(deps.ops_which_must_run)
     return host

@@ -118,7 +118,7 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
             guard_placement(session)
             if session.left_in_loop and has_effects_so_far(session):
                 fall_back(GraphRefused, session.left_in_loop)
-        parts["calls_python"] = order_effects(session, session.graph)
+        parts["calls_python"] = order_effects(session, session.graph, outputs)
         return outputs
 
     TRACE_BOUNDARIES.add((__file__, body.__code__.co_name))
