@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import re
-from collections.abc import Mapping, Sequence
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.tf_compat import FuncGraph, new_operation, op_definition
+from imp2tf.tf_compat import FuncGraph, new_operation, op_definition, read_stack
 
-__all__ = ["make_quick"]
+__all__ = ["lines_kept", "make_quick"]
 
 NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 ONE = ""  # an input that is one tensor; others name the attribute that tells how many there are
@@ -84,7 +88,7 @@ def _made(graph: Any, kind: str, name: str, inputs: list[tf.Tensor], attributes:
             place += count
     try:
         control = graph._control_dependencies_for_inputs({one.op for one in inputs}) if graph._control_dependencies_stack else ()
-        return new_operation(graph, kind, name, given, control, attributes)
+        return new_operation(graph, kind, name, given, control, attributes, _lines.now())
     except (AttributeError, TypeError):
         _Quick.works = False
         return None
@@ -102,3 +106,43 @@ def _taken(kind: str) -> Inputs | None:
 @functools.cache
 def _quick_form(kind: type) -> type:
     return type(kind.__name__, (_Quick, kind), {"__module__": kind.__module__, "__qualname__": kind.__qualname__})
+
+
+class _Lines(threading.local):
+    """The stack at which operations are made. It takes long to read, and most calls of TensorFlow make several."""
+
+    def __init__(self) -> None:
+        self.kept = 0  # traces under way that keep the last stack
+        self.forget()
+
+    def forget(self) -> None:
+        """Let go of the last stack."""
+        self._frame: Any = None
+        self._instruction, self._stack = 0, None
+
+    def now(self) -> Any:
+        """The stack now; that of the last operation as long as the code that calls TensorFlow has not gone on."""
+        frame: Any = sys._getframe(2)
+        while frame is not None and frame.f_code.co_filename.startswith(BETWEEN):
+            frame = frame.f_back
+        if not self.kept or frame is None or frame.f_code.co_flags & inspect.CO_GENERATOR:  # others may call a generator to go on
+            return read_stack()
+        if frame is not self._frame or frame.f_lasti != self._instruction:
+            self._frame, self._instruction, self._stack = frame, frame.f_lasti, read_stack()
+        return self._stack
+
+
+OWN = Path(__file__).parent
+BETWEEN = (str(Path(tf.__file__).parent), str(OWN / "tf_compat"), str(OWN / "quick_graphs"))  # between that code and an operation
+_lines = _Lines()
+
+
+@contextlib.contextmanager
+def lines_kept() -> Iterator[None]:
+    """Let operations made inside share what is read of the stack, as long as they are of one place of the program."""
+    _lines.kept += 1
+    try:
+        yield
+    finally:
+        _lines.kept -= 1
+        _lines.forget()

@@ -75,6 +75,7 @@ __all__ = [
     "is_symbolic_tensor",
     "new_operation",
     "op_definition",
+    "read_stack",
     "record",
     "redirect",
     "replica_of_call",
@@ -180,8 +181,14 @@ def op_definition(kind: str) -> Any:
     return _op_def_registry.get(kind)
 
 
+def read_stack() -> Any:
+    """The stack as operations keep it, for error messages."""
+    return _stack.extract_stack(stacklevel=5)  # without the four frames of ours that make an operation
+
+
 def new_operation(
     graph: FuncGraph, kind: str, name: str, inputs: Sequence[Any], control: Sequence[tf.Operation], attributes: Mapping[str, Any],
+    stack: Any,
 ) -> tf.Operation | None:
     """A new operation of a graph as the runtime makes it, from tensors and lists of tensors; None where it refuses."""
     with graph._c_graph.get() as c_graph:
@@ -199,7 +206,7 @@ def new_operation(
         made = _graphs.TF_FinishOperation(new)
     except tf.errors.OpError:
         return None
-    _graphs.TF_SetOpStackTrace(made, _stack.extract_stack(stacklevel=4))  # without the frames that make it
+    _graphs.TF_SetOpStackTrace(made, stack)
     op = _ops.Operation(made, _ops.SymbolicTensor)
     op._init(graph)
     op._original_op = graph._default_original_op

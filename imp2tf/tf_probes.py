@@ -28,6 +28,7 @@ from imp2tf.tf_compat import (
     is_deterministic,
     new_operation,
     op_definition,
+    read_stack,
     record,
     redirect,
     replica_of_call,
@@ -208,11 +209,11 @@ def _probe_new_operation() -> bool:
     def program(x: tf.Tensor) -> list[tf.Tensor]:
         graph = tf.compat.v1.get_default_graph()
         doubled = tf.raw_ops.AddV2(x=x, y=x)
-        made = new_operation(graph, "AddN", "sum_of_two", [[x, doubled]], [doubled.op], {"T": doubled.op.node_def.attr["T"]})
+        made = new_operation(graph, "AddN", "sum_of_two", [[x, doubled]], [doubled.op], {"T": doubled.op.node_def.attr["T"]}, read_stack())
         return list(made.outputs) if made is not None else [x]
 
     concrete = tf.function(program, autograph=False).get_concrete_function(tf.TensorSpec([]))
-    refused = new_operation(concrete.graph, "LogicalNot", "refused", [concrete.inputs[0]], [], {}) is None
+    refused = new_operation(concrete.graph, "LogicalNot", "refused", [concrete.inputs[0]], [], {}, read_stack()) is None
     return refused and taken.input_arg[0].number_attr == "N" and float(concrete(tf.constant(1.0))[0]) == 3.0
 
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 import imp2tf
 from imp2tf import quick_graphs
-from imp2tf.quick_graphs import make_quick
+from imp2tf.quick_graphs import lines_kept, make_quick
 
 
 def lists_and_scopes(x: tf.Tensor) -> list[tf.Tensor]:
@@ -132,7 +132,31 @@ def test_operations_know_their_line() -> None:
     graph = built(differentiated, quick=True)
     (tanh,) = (op for op in graph.get_operations() if op.type == "Tanh")
     names = [frame.name for frame in tanh.traceback]
-    assert "differentiated" in names and "new_operation" not in names
+    assert "differentiated" in names and not {"read_stack", "_made", "_create_op_internal"} & set(names[-2:])
+
+
+def test_operations_of_one_call_share_a_stack_and_others_do_not() -> None:
+    def program(x: tf.Tensor) -> list[tf.Tensor]:
+        return [
+            tf.tanh(x),
+            tf.reduce_mean(
+                tf.sin(x)),
+            *(tf.cos(x) for _ in range(2)), repeated(x),
+            repeated(x),
+        ]
+
+    def repeated(x: tf.Tensor) -> tf.Tensor:
+        for _ in range(2):
+            x = tf.exp(x)
+        return x
+
+    def lines(graph: Any) -> list[tuple[str, list[int | None]]]:
+        return [(op.name, [one.lineno for one in op.traceback if one.name in ("program", "repeated", "<genexpr>")])
+                for op in graph.get_operations()]
+
+    with lines_kept():
+        quick = lines(built(program, quick=True))
+    assert quick == lines(built(program, quick=False))
 
 
 def test_where_tensorflow_is_built_otherwise_its_own_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
