@@ -19,7 +19,7 @@ import tensorflow as tf
 from imp2tf.effects import has_effects_so_far, order_effects, stop_run
 from imp2tf.errors import Fallback, GraphRefused, RaisesUnderTry, TraceFailed, fall_back
 from imp2tf.exceptions import ProgramRaise, Retry, rebuilder
-from imp2tf.heap import contents, contents_without_tail, old_value, with_tail
+from imp2tf.heap import LITERALS, contents, contents_without_tail, old_value, with_tail
 from imp2tf.join import join
 from imp2tf.junctions import BranchFlags, note_junction
 from imp2tf.places import Contents, Place, Tail
@@ -27,7 +27,7 @@ from imp2tf.quick_graphs import make_quick
 from imp2tf.random_ops import draw_eagerly
 from imp2tf.records import OnItsWay, record_of, renewed, split_records
 from imp2tf.session import Log, Session, current
-from imp2tf.sharing import patched, with_aliases
+from imp2tf.sharing import patched, untouched, with_aliases, with_untouched
 from imp2tf.snapshots import Snapshot, freeze, frozen_elements
 from imp2tf.specs import Constant, Spec
 from imp2tf.states import NO_STATE, Box, State, Variables
@@ -137,7 +137,7 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
     pending = Box() if session.trying else None
     if pending is not None:
         state = state.plus(pending)
-    before, variables = state.get(), Variables(then, orelse)
+    before, variables = state.get(), Variables(then, orelse, *session.consumers)
     sides = []
     for name, block in (("then", then), ("else", orelse)):
         graph, deps = _branch(session, name, outer)
@@ -178,10 +178,31 @@ def _build(session: Session, outer: Any, pred: tf.Tensor, sides: Sequence[Side],
     if any(hosts):
         session.host_ops.add((id(outer), op.name))
     session.regions -= 1
-    arrive(session, state, places, specs, outputs)
+    arrive(session, state, places, specs, outputs, _carried_through(sides, places))
     note_junction(session, outer, op, pred, flags.keys, outputs)
     if any(path.dead for _, _, path in sides):
         check(op)
+
+
+def _carried_through(sides: Sequence[Side], places: list[Place]) -> dict[Place, dict[Any, Any]]:
+    """The elements of containers that both branches leave as they were: they stay the objects that they are."""
+    alive = [(graph, path) for graph, _, path in sides if not path.dead]
+    if not alive:
+        return {}
+    (graph, first), (_, last) = alive[0], alive[-1]
+    found: dict[Place, dict[Any, Any]] = {
+        place: untouched(first.writes[place].elements, last.writes[place].elements) for place in places if isinstance(place, Contents)
+    }
+    if len(alive) == 1:  # what is of the branch itself is no element from before
+        for kept in found.values():
+            for key in [key for key, one in kept.items() if not all(_is_from_before(part, graph) for part in tf.nest.flatten(one))]:
+                del kept[key]
+    return found
+
+
+def _is_from_before(value: Any, graph: Any) -> bool:
+    """Whether a value is none that `graph` computes."""
+    return value.graph is not graph if isinstance(value, tf.Tensor) else isinstance(value, LITERALS)
 
 
 def note_cells(session: Session, *functions: Callable[..., Any]) -> None:
@@ -243,14 +264,15 @@ def _close_branch(session: Session, graph: Any, deps: Any, values: list[Any], sp
     return host
 
 
-def arrive(session: Session, state: State, places: list[Place], specs: list[Spec], tensors: Iterator[tf.Tensor]) -> None:
-    """Go on with the joined values."""
+def arrive(session: Session, state: State, places: list[Place], specs: list[Spec], tensors: Iterator[tf.Tensor],
+           carried_through: dict[Place, dict[Any, Any]] | None = None) -> None:
+    """Go on with the joined values; of containers, elements that were `carried_through` are those from before."""
     count = len(specs) - len(places)
     values = tuple(spec.unpack(tensors) for spec in specs[:count])
     contents = [unpacked(place, spec, tensors) for place, spec in zip(places, specs[count:], strict=True)]
     found = patched([*range(count), *places], specs, [*values, *contents])
     for place, value in zip(places, found[count:], strict=True):
-        session.write(place, value)
+        session.write(place, with_untouched(value, carried_through.get(place, {})) if carried_through else value)
     state.set(tuple(found[:count]))
 
 

@@ -8,8 +8,10 @@ dict or the name of a field. The families tell which alternative of a value of s
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
+
+import tensorflow as tf
 
 from imp2tf.compound_specs import Items, Mapping, OneOf, Record, SameAs
 from imp2tf.errors import SeveralKinds, fall_back
@@ -19,7 +21,7 @@ from imp2tf.snapshots import Alias, Snapshot, objects_in
 from imp2tf.specs import Spec
 from imp2tf.values import Union
 
-__all__ = ["patched", "shares_objects", "with_aliases"]
+__all__ = ["patched", "shares_objects", "untouched", "with_aliases", "with_untouched"]
 
 Steps = tuple[Any, ...]
 
@@ -64,6 +66,30 @@ def _marked_elements(elements: Any, mark: Callable[[Any, Any], Any]) -> Any:
         return [mark(item, i) for i, item in enumerate(elements)]
     if isinstance(elements, dict):
         return {key: mark(item, key) for key, item in elements.items()}
+    return elements
+
+
+# ------------------------------------------------------------------------------------------------ what stays itself
+def untouched(before: Any, after: Any) -> dict[Any, Any]:
+    """Of the elements of a container those that are the same object before and after, and are tensors or made of some; by index or key."""
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        pairs: Iterable[tuple[Any, Any]] = enumerate(before)
+    elif isinstance(before, dict) and isinstance(after, dict):
+        pairs = [(key, one) for key, one in before.items() if key in after]
+    else:
+        return {}
+    return {key: one for key, one in pairs if one is after[key] and isinstance(one, (tf.Tensor, tuple, tf.__internal__.CompositeTensor))}
+
+
+def with_untouched(elements: Any, kept: dict[Any, Any]) -> Any:
+    """The elements of a container after a region, where some stand that the region has only carried through."""
+    if isinstance(elements, Union) and kept:
+        return Union(elements.tag, [with_untouched(one, kept) for one in elements.alternatives])
+    if isinstance(elements, (list, dict)) and kept:
+        elements = elements.copy()
+        for key, one in kept.items():
+            if isinstance(elements, list) or key in elements:
+                elements[key] = one
     return elements
 
 
