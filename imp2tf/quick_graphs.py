@@ -31,6 +31,7 @@ Inputs = tuple[str, ...]
 def make_quick(graph: FuncGraph) -> FuncGraph:
     """Let a graph under construction make its operations quickly, where this TensorFlow is known to allow it."""
     if _Quick.works and not isinstance(graph, _Quick):
+        graph._imp2tf_thread = threading.get_ident()
         graph.__class__ = _quick_form(type(graph))  # type: ignore[arg-type]
     return graph
 
@@ -41,8 +42,8 @@ class _Quick:
     works = True  # until this TensorFlow is found to be built otherwise
 
     def as_default(self: Any) -> AbstractContextManager[Any]:
-        """Nothing is to be done where it is the default already."""
-        entered = tf.compat.v1.get_default_graph() is self
+        """Nothing is to be done where it is the default already, unless other threads build it too, as replicas do."""
+        entered = tf.compat.v1.get_default_graph() is self and threading.get_ident() == self._imp2tf_thread
         return contextlib.nullcontext(self) if entered else super().as_default()  # type: ignore[misc]
 
     def _create_op_internal(
