@@ -255,14 +255,14 @@ def _changes_state(op: tf.Operation) -> bool:
     return any(is_stateful_op(node.op) and node.op not in QUIET_STATEFUL | HOST_OPS | CALLS for node in nodes)
 
 
-def order_effects(session: Session, graph: Any) -> bool:
+def order_effects(session: Session, graph: Any, outputs: Sequence[tf.Tensor]) -> bool:
     """Chain everything in a finished graph that has an effect, in program order; whether Python is called in it."""
     read_draws(session, graph)
     operations = graph.get_operations()
     hosts = {op for op in operations if op.type in HOST_OPS or (id(graph), op.name) in session.host_ops}
     if not hosts:
         return False
-    _let_wait(operations, hosts)
+    _let_wait(operations, hosts, _needed(operations, [*hosts, *(tensor.op for tensor in outputs)]))
     _chain([op for op in operations if _has_effect(op) or (session.opaque and op.type in READS)])
     return True
 
@@ -281,7 +281,20 @@ def _chain(effects: Sequence[tf.Operation]) -> None:
         before = members
 
 
-def _let_wait(operations: Sequence[tf.Operation], hosts: set[tf.Operation]) -> None:
+def _needed(operations: Sequence[tf.Operation], roots: Sequence[tf.Operation]) -> set[tf.Operation]:
+    """The operations that a run makes: those on which a result or an effect depends. The others must not be made only to be waited for."""
+    needed = {*roots, *(op for op in operations if _has_effect(op))}
+    pending = list(needed)
+    while pending:
+        op = pending.pop()
+        for before in (*(tensor.op for tensor in op.inputs), *op.control_inputs):
+            if before not in needed:
+                needed.add(before)
+                pending.append(before)
+    return needed
+
+
+def _let_wait(operations: Sequence[tf.Operation], hosts: set[tf.Operation], needed: set[tf.Operation]) -> None:
     """Let Python be called only when all is computed that stands before the call: had it failed, there would be no call."""
     pending: dict[tf.Operation, None] = {}  # those on whose results nothing depends so far
     for op in operations:
@@ -291,7 +304,7 @@ def _let_wait(operations: Sequence[tf.Operation], hosts: set[tf.Operation]) -> N
             for before in pending:
                 add_control_input(op, before)
             pending.clear()
-        if op.type not in NEVER_FAILS:
+        if op.type not in NEVER_FAILS and op in needed:
             pending[op] = None
 
 

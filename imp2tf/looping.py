@@ -20,6 +20,7 @@ from imp2tf.heap import old_value
 from imp2tf.join import describe, join, without_stale
 from imp2tf.junctions import junctions_of, note_junction, results_vary
 from imp2tf.places import Contents, Place
+from imp2tf.quick_graphs import make_quick
 from imp2tf.random_ops import draw_eagerly, readable
 from imp2tf.region import (
     Course,
@@ -157,7 +158,7 @@ def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state
     built = _Built()
 
     def body(_: tf.Tensor, *tensors: tf.Tensor) -> list[tf.Tensor]:
-        graph = tf.compat.v1.get_default_graph()
+        graph = make_quick(tf.compat.v1.get_default_graph())
         draw_eagerly(session, graph)
         session.counts["loop_traces"] += 1
         with session.log() as log, scope():
@@ -171,7 +172,7 @@ def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state
                 session.loop_depth = outer
             built.junctions, told = _told(session, layout, graph, packed, tensors)
             outputs = readable([go_on, *told, *packed])
-            built.calls_python = order_effects(session, graph)
+            built.calls_python = order_effects(session, graph, outputs)
             return outputs
 
     outputs = build_while(body, init, shapes, most if tape_may_record() else None)  # XLA makes room for what gradients keep of turns

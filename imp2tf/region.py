@@ -23,6 +23,7 @@ from imp2tf.heap import LITERALS, contents, contents_without_tail, old_value, wi
 from imp2tf.join import join
 from imp2tf.junctions import BranchFlags, note_junction
 from imp2tf.places import Contents, Place, Tail
+from imp2tf.quick_graphs import make_quick
 from imp2tf.random_ops import draw_eagerly
 from imp2tf.records import OnItsWay, record_of, renewed, split_records
 from imp2tf.session import Log, Session, current
@@ -160,7 +161,7 @@ Side = tuple[Any, Any, _Path]  # the graph of a branch, its automatic control de
 
 
 def _branch(session: Session, name: str, outer: Any) -> tuple[Any, Any]:
-    graph = branch_graph(name, outer)
+    graph = make_quick(branch_graph(name, outer))
     draw_eagerly(session, graph)
     return graph, AutomaticControlDependencies()
 
@@ -257,7 +258,7 @@ def _close_branch(session: Session, graph: Any, deps: Any, values: list[Any], sp
         returned = [deps.mark_as_return(graph.capture(tensor)) for tensor in tensors]
         graph.structured_outputs = returned
         graph.outputs.extend(returned)
-        host = order_effects(session, graph)
+        host = order_effects(session, graph, returned)
         deps.__exit__(None, None, None)
         graph.control_outputs.extend(deps.ops_which_must_run)
     return host

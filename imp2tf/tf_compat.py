@@ -8,12 +8,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from tensorflow.python import pywrap_tfe as _runtime
+from tensorflow.python.client import pywrap_tf_session as _graphs
 from tensorflow.python.eager import cancellation as _cancellation
 from tensorflow.python.eager import context as _context
 from tensorflow.python.eager import core as _core
@@ -31,6 +32,7 @@ from tensorflow.python.ops import handle_data_util as _handle_data
 from tensorflow.python.ops import resource_variable_ops as _variables
 from tensorflow.python.ops import tensor_array_ops as _arrays
 from tensorflow.python.ops import while_v2 as _while_v2
+from tensorflow.python.util import tf_stack as _stack
 
 from imp2tf.trials import APART, COMPILED, QUICK, Compiler, Form, Trial
 
@@ -72,6 +74,9 @@ __all__ = [
     "is_deterministic",
     "is_stateful_op",
     "is_symbolic_tensor",
+    "new_operation",
+    "op_definition",
+    "read_stack",
     "record",
     "redirect",
     "replica_of_call",
@@ -178,6 +183,43 @@ def builds_inside(graph: FuncGraph) -> bool:
     while inner is not None and inner is not graph:
         inner = getattr(inner, "outer_graph", None)
     return inner is not None
+
+
+def op_definition(kind: str) -> Any:
+    """What is registered of a kind of operation; None for other kinds."""
+    return _op_def_registry.get(kind)
+
+
+def read_stack() -> Any:
+    """The stack as operations keep it, for error messages."""
+    return _stack.extract_stack(stacklevel=5)  # without the four frames of ours that make an operation
+
+
+def new_operation(
+    graph: FuncGraph, kind: str, name: str, inputs: Sequence[Any], control: Sequence[tf.Operation], attributes: Mapping[str, Any],
+    stack: Any,
+) -> tf.Operation | None:
+    """A new operation of a graph as the runtime makes it, from tensors and lists of tensors; None where it refuses."""
+    with graph._c_graph.get() as c_graph:
+        new = _graphs.TF_NewOperation(c_graph, kind, name)
+    for one in inputs:
+        if isinstance(one, list):
+            _graphs.TF_AddInputList(new, [tensor._as_tf_output() for tensor in one])
+        else:
+            _graphs.TF_AddInput(new, one._as_tf_output())
+    for one in control:
+        _graphs.TF_AddControlInput(new, one._c_op)
+    for key, value in attributes.items():
+        _graphs.TF_SetAttrValueProto(new, key, value.SerializeToString())
+    try:
+        made = _graphs.TF_FinishOperation(new)
+    except tf.errors.OpError:
+        return None
+    _graphs.TF_SetOpStackTrace(made, stack)
+    op = _ops.Operation(made, _ops.SymbolicTensor)
+    op._init(graph)
+    op._original_op = graph._default_original_op
+    return op
 
 
 def is_stateful_op(name: str) -> bool:
@@ -383,7 +425,7 @@ class DirectCall:
 
     def _attributes(self, context: Any, form: Form) -> tuple[str, tuple[Any, ...]]:
         config = context.function_call_options.config_proto_serialized
-        config = _without_optimizer(config) if form[0] == QUICK else config
+        config = _without_optimizer(config) if form[0] == QUICK else _optimised_once(config)
         if form == COMPILED and self._compiler is not None:
             return self._compiler.function.name.decode(), ("executor_type", "", "config_proto", config)
         if form[1] == APART:
@@ -431,6 +473,16 @@ def _without_optimizer(config: bytes) -> bytes:
     """The options of a call, without TensorFlow's optimizer of graphs."""
     options = tf.compat.v1.ConfigProto.FromString(config)
     options.graph_options.rewrite_options.disable_meta_optimizer = True
+    return bytes(options.SerializeToString(deterministic=True))
+
+
+@functools.lru_cache(maxsize=64)
+def _optimised_once(config: bytes) -> bytes:
+    """The options of a call whose graph is optimised in one round, if the program does not say how many: a second one finds little."""
+    options = tf.compat.v1.ConfigProto.FromString(config)
+    rewriting = options.graph_options.rewrite_options
+    if rewriting.meta_optimizer_iterations == 0:
+        rewriting.meta_optimizer_iterations = 1
     return bytes(options.SerializeToString(deterministic=True))
 
 

@@ -26,6 +26,9 @@ from imp2tf.tf_compat import (
     global_seed,
     has_gradient,
     is_deterministic,
+    new_operation,
+    op_definition,
+    read_stack,
     record,
     redirect,
     replica_of_call,
@@ -200,6 +203,20 @@ def _probe_watching_variables() -> bool:
     return tape.watched_variables() == (variable,)
 
 
+def _probe_new_operation() -> bool:
+    taken = op_definition("AddN")
+
+    def program(x: tf.Tensor) -> list[tf.Tensor]:
+        graph = tf.compat.v1.get_default_graph()
+        doubled = tf.raw_ops.AddV2(x=x, y=x)
+        made = new_operation(graph, "AddN", "sum_of_two", [[x, doubled]], [doubled.op], {"T": doubled.op.node_def.attr["T"]}, read_stack())
+        return list(made.outputs) if made is not None else [x]
+
+    concrete = tf.function(program, autograph=False).get_concrete_function(tf.TensorSpec([]))
+    refused = new_operation(concrete.graph, "LogicalNot", "refused", [concrete.inputs[0]], [], {}, read_stack()) is None
+    return refused and taken.input_arg[0].number_attr == "N" and float(concrete(tf.constant(1.0))[0]) == 3.0
+
+
 def _probe_compiled_copy() -> bool:
     concrete = tf.function(lambda x: [x * x], autograph=False).get_concrete_function(tf.TensorSpec([]))
     copy = compiled_copy(concrete)
@@ -242,5 +259,5 @@ PROBES = (
     ("replica", _probe_replica), ("array", _probe_array), ("direct call", _probe_direct_call),
     ("tape functions", _probe_tape_functions), ("tensors", _probe_tensors),
     ("seed generator", _probe_seed_generator), ("watching variables", _probe_watching_variables), ("variable copy", _probe_variable_copy),
-    ("compiled copy", _probe_compiled_copy),
+    ("compiled copy", _probe_compiled_copy), ("new operation", _probe_new_operation),
 )
