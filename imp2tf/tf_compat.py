@@ -8,7 +8,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -154,6 +155,8 @@ def branch_graph(name: str, outer: FuncGraph) -> FuncGraph:
 
 def build_cond(pred: tf.Tensor, then_graph: FuncGraph, else_graph: FuncGraph) -> list[tf.Tensor]:
     """The functional If over two traced branch graphs with equal outputs."""
+    _keep_sums(then_graph)
+    _keep_sums(else_graph)
     with tf.name_scope("if_") as scope:
         outputs = _cond_v2._build_cond(
             _cond_v2._normalize_pred(pred), then_graph, else_graph, then_graph.external_captures, else_graph.external_captures,
@@ -167,8 +170,14 @@ def build_while(
     body: Callable[..., Any], init: Sequence[tf.Tensor], shapes: Sequence[tf.TensorShape], most: int | None = None,
 ) -> list[tf.Tensor]:
     """The functional While; the first carried value is the flag that the loop goes on."""
+
+    def turn(*carried: tf.Tensor) -> Any:
+        left = body(*carried)
+        _keep_sums(tf.compat.v1.get_default_graph())
+        return left
+
     return _while_v2.while_loop(
-        lambda go, *rest: go, body, list(init), shape_invariants=list(shapes), return_same_structure=True, maximum_iterations=most,
+        lambda go, *rest: go, turn, list(init), shape_invariants=list(shapes), return_same_structure=True, maximum_iterations=most,
         name="while_")
 
 
@@ -328,7 +337,8 @@ def call_concrete(concrete: Any, captured: Sequence[tf.Tensor]) -> list[tf.Tenso
 
     Without `PRIVATE_CALLS`, TensorFlow fetches by itself what is captured.
     """
-    outputs = concrete._call_flat([], list(captured)) if PRIVATE_CALLS else tf.nest.flatten(concrete())
+    with _careful(concrete.graph):
+        outputs = concrete._call_flat([], list(captured)) if PRIVATE_CALLS else tf.nest.flatten(concrete())
     if outputs is None or isinstance(outputs, _ops.Operation):
         return []
     return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
@@ -360,7 +370,7 @@ class DirectCall:
         local = context._thread_local_data
         special = self._special or context is not self._context or local.op_callbacks or _cancellation.context() is not None
         if special and self._needs_tensorflow(context):
-            return list(self._function.call_flat(*inputs) or [])
+            return self._by_tensorflow(inputs)
         if not self._trial.ended:
             return self._tried(inputs, context._handle, local.device_name)
         op, attrs = self._form
@@ -425,7 +435,7 @@ class DirectCall:
 
     def _attributes(self, context: Any, form: Form) -> tuple[str, tuple[Any, ...]]:
         config = context.function_call_options.config_proto_serialized
-        config = _without_optimizer(config) if form[0] == QUICK else _optimised_once(config)
+        config = _without_optimizer(config) if form[0] == QUICK else _optimised_once(config, _has_blocks(self._function.graph))
         if form == COMPILED and self._compiler is not None:
             return self._compiler.function.name.decode(), ("executor_type", "", "config_proto", config)
         if form[1] == APART:
@@ -444,13 +454,17 @@ class DirectCall:
         special = self._special or bool(context._thread_local_data.op_callbacks) or _cancellation.context() is not None
         return special or context is not self._context
 
+    def _by_tensorflow(self, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
+        with _careful(self._function.graph):
+            return list(self._function.call_flat(*inputs) or [])
+
     def _failed(self, op: str, error: Exception, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
         """The error with the user's lines; for an inlined graph, which has no effects, the run that is made again knows them."""
         error = _core._status_to_exception(error) if isinstance(error, _core._NotOkStatusException) else error
         if self._is_twin(op) and self._compiler is not None and self._compiler.missed in str(error):
             return self._missed(inputs)
         if op != self.name and not self._is_twin(op):
-            return list(self._function.call_flat(*inputs) or [])
+            return self._by_tensorflow(inputs)
         with _atomic_function.InterpolateRuntimeError(self._function):
             raise error
 
@@ -477,13 +491,65 @@ def _without_optimizer(config: bytes) -> bytes:
 
 
 @functools.lru_cache(maxsize=64)
-def _optimised_once(config: bytes) -> bytes:
+def _optimised_once(config: bytes, has_blocks: bool) -> bytes:
     """The options of a call whose graph is optimised in one round, if the program does not say how many: a second one finds little."""
-    options = tf.compat.v1.ConfigProto.FromString(config)
+    options = tf.compat.v1.ConfigProto.FromString(_without_sums(config) if has_blocks else config)
     rewriting = options.graph_options.rewrite_options
     if rewriting.meta_optimizer_iterations == 0:
         rewriting.meta_optimizer_iterations = 1
     return bytes(options.SerializeToString(deterministic=True))
+
+
+@functools.lru_cache(maxsize=64)
+def _without_sums(config: bytes) -> bytes:
+    """The options of a call of a graph with branches or loops, in which the optimizer does sums wrong.
+
+    Of ``x + (x + 0.0)`` it leaves an empty tensor (seen with TensorFlow 2.21).
+    """
+    options = tf.compat.v1.ConfigProto.FromString(config)
+    options.graph_options.rewrite_options.arithmetic_optimization = options.graph_options.rewrite_options.OFF
+    return bytes(options.SerializeToString(deterministic=True))
+
+
+BLOCKS = frozenset({"If", "StatelessIf", "While", "StatelessWhile", "Case", "StatelessCase"})
+_have_blocks: weakref.WeakKeyDictionary[FuncGraph, bool] = weakref.WeakKeyDictionary()
+
+
+def _has_blocks(graph: FuncGraph) -> bool:
+    """Whether a finished graph has branches or loops."""
+    found = _have_blocks.get(graph)
+    if found is None:
+        found = _have_blocks[graph] = any(op.type in BLOCKS for op in graph.get_operations())
+    return found
+
+
+@contextlib.contextmanager
+def _careful(graph: FuncGraph) -> Iterator[None]:
+    """TensorFlow's own call of a graph, with options under which it computes what it says."""
+    if not PRIVATE_CALLS or not _has_blocks(graph):
+        yield
+        return
+    context = _context.context()
+    before = context.function_call_options
+    config = tf.compat.v1.ConfigProto.FromString(_without_sums(before.config_proto_serialized))
+    context.function_call_options = _context.FunctionCallOptions(executor_type=before.executor_type, config_proto=config)
+    try:
+        yield
+    finally:
+        context.function_call_options = before
+
+
+SUMS = frozenset({"Add", "AddV2", "AddN", "Mul"})
+DONE = ("_grappler_ArithmeticOptimizer_AddOpsRewriteStage", "_grappler_ArithmeticOptimizer_MinimizeBroadcasts")
+
+
+def _keep_sums(graph: FuncGraph) -> None:
+    """Tell the optimizer that it has been over the sums of a branch or loop: where calls are TensorFlow's own, it would do some wrong."""
+    done = tf.compat.v1.AttrValue(b=True)
+    for op in graph.get_operations():
+        if op.type in SUMS:
+            for name in DONE:
+                op._set_attr(name, done)
 
 
 class _Named:
@@ -533,7 +599,13 @@ class TapeFunctions:
         self.placeholders = backward.inputs[: len(self.differentiable)]
         self.forward = DirectCall(forward, may_inline, may_switch)
         self.backward = DirectCall(backward._inference_function, may_inline, may_switch and not _adds_lists(backward.graph))
-        self.slow_backward, self.structure = backward._call_flat, backward.structured_outputs
+        self.structure = backward.structured_outputs
+        self._whole_backward = backward
+
+    def slow_backward(self, given: Sequence[Any], residuals: Sequence[Any]) -> list[Any]:
+        """The gradient by TensorFlow's own call, for tapes that watch it."""
+        with _careful(self._whole_backward.graph):
+            return list(self._whole_backward._call_flat(given, residuals))
 
     def kept(self, inputs: Sequence[tf.Tensor], outputs: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         """What the gradient needs of a run."""
