@@ -145,7 +145,7 @@ def fetching(iterator: Any) -> Callable[[], Any]:
     if not all(type(leaf) is tf.TensorSpec for leaf in leaves):
         return iterator.get_next
     resource, types, shapes = (getattr(iterator, name) for name in names)
-    is_flat = type(spec) is tuple and len(spec) == len(leaves)
+    is_flat = type(spec) is tuple and all(type(one) is tf.TensorSpec for one in spec)
 
     def fetch() -> Any:
         if not _context.executing_eagerly() or not tf.config.experimental.get_synchronous_execution():
