@@ -348,7 +348,7 @@ def contents(container: Any, for_copy: bool = False) -> Any:
     tail = session.raw(Tail(container))
     if tail is NOT_STORED or (isinstance(tail, list) and not tail):
         return base
-    whole = with_tail(base, tail)
+    whole = with_tail(base, tail, getattr(container, "maxlen", None))
     session.write(place, whole)
     session.write(Tail(container), [])
     return whole
@@ -361,13 +361,14 @@ def contents_without_tail(container: list[Any]) -> list[Any]:
     return _outer_contents(session, container, place) if raw is NOT_STORED else raw
 
 
-def with_tail(base: list[Any], tail: Any) -> Any:
-    """The elements of a list followed by what was appended to it."""
-    if isinstance(base, Growable) and isinstance(tail, list):
-        return current().run.extended(base, tail)
+def with_tail(base: list[Any], tail: Any, limit: int | None = None) -> Any:
+    """The elements of a list followed by what was appended to it; the last of them, for a deque of a greatest length."""
+    run = current().run
     if isinstance(tail, list):
-        return base + tail
-    return current().run.prepend(base, tail)
+        whole = run.extended(base, tail) if isinstance(base, Growable) else base + tail
+    else:
+        whole = run.prepend(base, tail)
+    return whole if limit is None else run.last(whole, limit)
 
 
 def _outer_contents(session: Session, container: Any, place: Contents) -> Any:
@@ -386,7 +387,8 @@ def _lift_elements(session: Session, container: Any, source: Source) -> Any:
     if isinstance(container, set):
         session.guard(source, "set", frozenset(container))
         return set(container)
-    grown = session.run.listed(container, source) if type(container) is list and source in session.relaxations.lists else None
+    varies = type(container) in (list, collections.deque) and source in session.relaxations.lists
+    grown = session.run.listed(container, source) if varies else None
     if grown is not None:
         session.relaxations.constant.discard(Length(source))
         return grown

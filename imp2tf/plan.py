@@ -45,6 +45,7 @@ from imp2tf.values import (
 
 __all__ = ["Build", "Recipe", "Recorder"]
 
+MOST_DROPPED = 16
 GONE = object()
 
 
@@ -248,7 +249,8 @@ class Recorder:
         recipe = self.elements(found)
 
         def make(build: Build) -> Any:
-            there, made = owner.fetch(build.args), recipe(build)
+            container, made = owner.fetch(build.args), recipe(build)
+            there = list(container)[_dropped(list(container), made):] if isinstance(container, collections.deque) else container
             return [old if _is_as_before(old, new) else new for old, new in zip(there, made)] + made[len(there):]
 
         return make
@@ -389,6 +391,12 @@ class Recorder:
             return build.made[key]
 
         return once
+
+
+def _dropped(there: list[Any], made: list[Any]) -> int:
+    """How many elements the front of a deque has lost, if it is a few and all others are as they were; else none."""
+    counts = range(max(0, len(there) - len(made)), min(len(there), MOST_DROPPED))
+    return next((count for count in counts if all(map(_is_as_before, there[count:], made))), 0)
 
 
 def _is_as_before(old: Any, new: Any) -> bool:

@@ -9,6 +9,7 @@ on in a branch of its own (`Course`): the call that raised, and all calls around
 """
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
@@ -223,14 +224,15 @@ def last_call(session: Session, graph: Any) -> tf.Operation:
 def _settle_appends(session: Session, paths: list[tuple[Any, _Path]]) -> None:
     """Where one path has read a list, what another only appended to it becomes part of its contents there too."""
     read = {id(place.owner): place.owner for _, path in paths for place in path.writes if isinstance(place, Contents)}
-    for owner in [one for one in read.values() if not session.is_born(one) and isinstance(one, list)]:
+    owners: list[Any] = [one for one in read.values() if not session.is_born(one) and isinstance(one, (list, collections.deque))]
+    for owner in owners:
         before = contents_without_tail(owner)
         contents(owner)
         for graph, path in paths:
             tail = path.writes.get(Tail(owner))
             if tail is not None and not path.dead and Contents(owner) not in path.writes:
                 with graph.as_default():
-                    whole = with_tail(frozen_elements(before, session.depth + 1), tail.elements)
+                    whole = with_tail(frozen_elements(before, session.depth + 1), tail.elements, getattr(owner, "maxlen", None))
                 path.writes[Contents(owner)] = Snapshot(owner, whole, inner=True)
                 path.writes[Tail(owner)] = Snapshot([], [], inner=True)
 

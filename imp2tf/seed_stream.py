@@ -122,7 +122,7 @@ class _Position(Place):
         seeds = self.owner.seeds()
         return functools.partial(setattr, seeds, "position", seeds.position)
 
-    def written(self) -> Callable[[], Any]:
+    def written(self, value: Any) -> Callable[[], Any]:
         return lambda: self.owner.seeds().position
 
 

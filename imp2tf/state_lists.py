@@ -7,7 +7,7 @@ That holds for lists of tensors of one shape, of Python numbers, and of tuples o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import tensorflow as tf
@@ -26,8 +26,8 @@ from imp2tf.values import NUMBER_DTYPES, Growable, number_kind
 __all__ = ["extended", "listed"]
 
 
-def listed(container: list[Any], source: Source) -> Growable | None:
-    """The elements of a list that varies in length; None where they are not of one kind."""
+def listed(container: Sequence[Any], source: Source) -> Growable | None:
+    """The elements of a list or deque that varies in length; None where they are not of one kind."""
     session = current()
     element = _kind_of_all(container) if container else session.relaxations.kinds_of_lists.get(source)
     if element is None:
@@ -37,7 +37,7 @@ def listed(container: list[Any], source: Source) -> Growable | None:
     memory = ListMemory([_column(part, path) for part, path in parts], element)
     count = _input(session, source, _length, tf.TensorSpec([], tf.int32), 0)
     memory = session.fetches[source, 0].memory = session.memory_of(source) or memory
-    session.guard(source, "elements", Elements(element, memory))
+    session.guard(source, "elements", Elements(element, type(container), memory))
     specs = [tf.TensorSpec([None, *shape], dtype) for part, _ in parts for dtype, shape in part.components()]
     columns = [_input(session, source, memory.column(number), spec, number + 1) for number, spec in enumerate(specs)]
     with session.graph.as_default(), tf.control_dependencies(None):
@@ -52,14 +52,14 @@ def extended(base: Growable, items: Sequence[Any]) -> Growable:
 class Elements:
     """The kind of all elements of a list, as a guard checks it."""
 
-    def __init__(self, element: Spec, memory: ListMemory) -> None:
-        self._memory = memory
+    def __init__(self, element: Spec, kind: type, memory: ListMemory) -> None:
+        self._kind, self._memory = kind, memory
         self._parts = [(_test(part), path) for part, path in _parts(element)]
         self._tuples = [(part, path) for part, path in _tuples(element)]
 
     def holds(self, value: Any) -> bool:
         """Whether a list consists of such elements."""
-        return type(value) is list and (self._memory.knows(value) or all(map(self._fits, value)))
+        return type(value) is self._kind and (self._memory.knows(value) or all(map(self._fits, cast("list[Any]", value))))
 
     def _fits(self, item: Any) -> bool:
         shaped = all(type(found := _at(item, path)) is tuple and len(found) == count for count, path in self._tuples)
@@ -70,7 +70,7 @@ class Elements:
 Path = tuple[int, ...]
 
 
-def _kind_of_all(items: list[Any]) -> Spec | None:
+def _kind_of_all(items: Sequence[Any]) -> Spec | None:
     kinds = list(map(_kind_of, items))
     first = kinds[0]
     return first if first is not None and all(one is not None and one.key() == first.key() for one in kinds) else None

@@ -16,6 +16,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python import pywrap_tfe as _runtime
 from tensorflow.python.client import pywrap_tf_session as _graphs
+from tensorflow.python.data.ops import iterator_ops as _iterators
 from tensorflow.python.eager import cancellation as _cancellation
 from tensorflow.python.eager import context as _context
 from tensorflow.python.eager import core as _core
@@ -65,6 +66,7 @@ __all__ = [
     "eager_array",
     "eager_context",
     "eager_scalar",
+    "fetching",
     "function_bodies",
     "function_graph",
     "gated",
@@ -146,6 +148,27 @@ def eager_context() -> object:
 def in_eager_mode() -> bool:
     """Whether operations run at once on this thread (no graph is being built)."""
     return bool(_context.executing_eagerly())
+
+
+def fetching(iterator: Any) -> Callable[[], Any]:
+    """``iterator.get_next`` of a dataset's iterator, without an executor made for each call where elements are plain tensors."""
+    names = ("_iterator_resource", "_flat_output_types", "_flat_output_shapes")
+    if not PRIVATE_CALLS or type(iterator) is not _iterators.OwnedIterator or not all(hasattr(iterator, name) for name in names):
+        return iterator.get_next
+    spec = iterator.element_spec
+    leaves = tf.nest.flatten(spec)
+    if not all(type(leaf) is tf.TensorSpec for leaf in leaves):
+        return iterator.get_next
+    resource, types, shapes = (getattr(iterator, name) for name in names)
+    is_flat = type(spec) is tuple and all(type(one) is tf.TensorSpec for one in spec)
+
+    def fetch() -> Any:
+        if not _context.executing_eagerly() or not tf.config.experimental.get_synchronous_execution():
+            return iterator.get_next()
+        flat = tf.raw_ops.IteratorGetNext(iterator=resource, output_types=types, output_shapes=shapes)
+        return tuple(flat) if is_flat else tf.nest.pack_sequence_as(spec, flat)
+
+    return fetch
 
 
 def branch_graph(name: str, outer: FuncGraph) -> FuncGraph:

@@ -21,6 +21,7 @@ from imp2tf.tf_compat import (
     dtype_of_list,
     dtype_test,
     eager_scalar,
+    fetching,
     function_graph,
     gated,
     global_seed,
@@ -253,11 +254,23 @@ def _probe_seed_generator() -> bool:
         set_seed_generator(before)
 
 
+def _probe_fetching() -> bool:
+    iterator = iter(tf.data.Dataset.from_tensor_slices(([1.0, 2.0], {"b": [3, 4], "a": [5, 6]})))
+    fetch = fetching(iterator)
+    first, named = fetch()
+    second = fetch()[0]
+    try:
+        fetch()
+    except tf.errors.OutOfRangeError:
+        return fetch != iterator.get_next and [float(first), float(second), int(named["a"]), int(named["b"])] == [1.0, 2.0, 5, 3]
+    return False
+
+
 PROBES = (
     ("cond", _probe_cond), ("while", _probe_while), ("capture", _probe_capture), ("tape", _probe_tape),
     ("functions", _probe_functions), ("list", _probe_list), ("redirect", _probe_redirect), ("seed", _probe_seed),
     ("replica", _probe_replica), ("array", _probe_array), ("direct call", _probe_direct_call),
     ("tape functions", _probe_tape_functions), ("tensors", _probe_tensors),
     ("seed generator", _probe_seed_generator), ("watching variables", _probe_watching_variables), ("variable copy", _probe_variable_copy),
-    ("compiled copy", _probe_compiled_copy), ("new operation", _probe_new_operation),
+    ("compiled copy", _probe_compiled_copy), ("new operation", _probe_new_operation), ("fetching", _probe_fetching),
 )
