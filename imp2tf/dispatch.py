@@ -13,8 +13,9 @@ from imp2tf.errors import (
     ConversionError,
     Fallback,
     ForeignCall,
+    RaisesUnderTry,
     XlaRefused,
-    first_line,
+    said_by_kernel,
 )
 from imp2tf.graph import CannotGoOn, Graph, OperationFailed
 from imp2tf.parameters import Parameters
@@ -118,7 +119,7 @@ class Dispatcher(Tracer):
         if stuck is not None:
             return self._go_on(graph, stuck, args, kwargs)
         if failed is not None and graph.xla:
-            failure = XlaRefused(f"XLA does not run the graph: {first_line(failed.error)}")
+            failure = XlaRefused(f"XLA does not run the graph: {said_by_kernel(failed.error)}")
         elif failed is not None and failed.effects:
             self._count("graph_calls")
             raise failed.error
@@ -126,7 +127,16 @@ class Dispatcher(Tracer):
             return self._run(*self._without_xla(graph, values, failure), values, args, kwargs)
         if failure is not None:
             return self._fall_back(failure, args, kwargs)
-        return self._plain(args, kwargs)  # an operation failed and nothing was done yet: let eager say it
+        return self._repeated(failed, args, kwargs)
+
+    def _repeated(self, failed: OperationFailed | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Plain Python, since an operation failed before anything was done: its error is eager's, and if there is none, that is noted."""
+        result = self._plain(args, kwargs)
+        if failed is not None:
+            reason = self.note(RaisesUnderTry(f"an operation failed in the graph, and Python goes on: {said_by_kernel(failed.error)}"))
+            with self.counting:
+                reason.count += 1
+        return result
 
     def _go_on(self, graph: Graph, stuck: CannotGoOn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Python goes on where a run had to stop: it is given what the calls of Python returned that the run has made."""

@@ -17,7 +17,7 @@ __all__ = [
     "GENERATED_BLOCK", "IN_BLOCKS", "AssumptionFailed", "Contents", "ConversionError", "DivergenceError", "Fallback", "ForeignCall",
     "GraphRefused", "Location", "LostValue", "NeedsValue", "NoFixpoint", "NoSource", "NotServable", "NotVerified", "RaisesUnderTry",
     "RecompileLimit", "Recompiled", "SeveralKinds", "TraceFailed", "UnexpectedResult", "UnsupportedSyntax", "VariableCreated",
-    "XlaRefused", "fall_back", "first_line", "is_library_file", "is_own_file", "user_location",
+    "XlaRefused", "fall_back", "first_line", "is_library_file", "is_own_file", "said_by_kernel", "user_location",
 ]
 
 
@@ -215,6 +215,12 @@ class Fallback(BaseException):
 def first_line(error: BaseException) -> str:
     """What an error says, without the graphs that TensorFlow shows below."""
     return str(error).strip().partition("\n")[0]
+
+
+def said_by_kernel(error: BaseException) -> str:
+    """What the operation itself says that failed in a graph; TensorFlow puts the stack of its trace before that, indented."""
+    lines = [line for line in str(error).splitlines() if line.strip() and not line[0].isspace()]
+    return lines[-1] if lines else str(error)
 
 
 def fall_back(kind: type[ConversionError], reason: str, cause: BaseException | None = None,

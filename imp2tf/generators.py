@@ -17,7 +17,7 @@ from imp2tf.heap import is_user_function
 from imp2tf.iteration import GeneratorValue
 from imp2tf.loops import finish_loop, visit_item
 from imp2tf.session import current
-from imp2tf.states import Box, State
+from imp2tf.states import Box, State, Visited
 from imp2tf.values import GeneratorCall, PyNumber, StandIn
 
 __all__ = ["Consumer", "Pushed", "PushedEnumerate", "PushedMap", "as_pushed", "push", "push_for"]
@@ -111,7 +111,7 @@ def push(pushed: Pushed, visit: Visit, state: State) -> None:
     session = current()
     consumer = Consumer(visit)
     before = session.consumers
-    session.consumers = [*before, state]
+    session.consumers = [*before, Visited(state.get, state.set, visit)]
     try:
         pushed.run(consumer)
     finally:

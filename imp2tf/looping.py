@@ -100,7 +100,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
 def _settled(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hashable,
              pending: Box | None, most: int | None) -> tuple[_Layout, list[tf.Tensor], bool, list[Junction]]:
     """The layout at which the loop's state no longer widens, and what `_build` gives for it."""
-    before, variables = state.get(), Variables(step)
+    before, variables = state.get(), Variables(step, *session.consumers)
     entry = [freeze(value) for value in before]
     layout = _first_layout(session, site, entry)
     for _ in range(MAX_WIDENINGS):

@@ -136,7 +136,7 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
     pending = Box() if session.trying else None
     if pending is not None:
         state = state.plus(pending)
-    before, variables = state.get(), Variables(then, orelse)
+    before, variables = state.get(), Variables(then, orelse, *session.consumers)
     sides = []
     for name, block in (("then", then), ("else", orelse)):
         graph, deps = _branch(session, name, outer)

@@ -8,7 +8,7 @@ from typing import Any
 
 from imp2tf.errors import is_own_file
 
-__all__ = ["NO_STATE", "Box", "State", "Variables"]
+__all__ = ["NO_STATE", "Box", "State", "Variables", "Visited"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +43,13 @@ class State:
             first.set(values[count:])
 
         return State(lambda: (*self.get(), *first.get()), put).also(rest)
+
+
+@dataclasses.dataclass(frozen=True)
+class Visited(State):
+    """What the consumer of a running generator may change, and what runs for each item."""
+
+    visit: Callable[[Any], Any]
 
 
 class Box:

@@ -140,3 +140,57 @@ def test_in_a_graph_of_somebody_else_the_reason_is_raised() -> None:
         tf.function(f, autograph=False)(tf.constant(1.0))
     assert caught.value.hint and "symbolic" in str(caught.value)
     assert caught.value.location is not None and caught.value.location.function == "f"
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_handler_for_an_operation_that_only_some_shapes_fail(keep: bool) -> None:
+    """Such a call is made by Python after all, which needs a reason although nothing is raised."""
+    ran: list[object] = []
+
+    def f(v):
+        try:
+            if keep:
+                ran.append(1)
+            v = tf.where(v[1:] > 2.0, 0.0, tf.ones(3))
+        except tf.errors.OpError:
+            v = -v
+        return v
+    converted = imp2tf.convert(f, profile_runs=0)
+    for values in ([2.0, 1.0], [0.5, 0.5, 1.0], [1.0, 2.0], [1.0, 2.0, 3.0, 4.0]):
+        want, got = f(tf.constant(values)), converted(tf.constant(values))
+        assert want.numpy().tolist() == got.numpy().tolist()
+    assert len(ran) == 8 * keep
+    stats = converted.stats()
+    assert stats["eager_calls"] == sum(entry["count"] for entry in stats["fallbacks"]) == 1
+    (entry,) = stats["fallbacks"]
+    assert entry["code"] == "I2T110" and entry["reason"].endswith("must be broadcastable")
+
+
+def _doubtful(x, limit=2.0):
+    if x > limit:
+        raise ValueError
+    return x * 2.0
+
+
+def _some(v):
+    for e in v:
+        if e > -1.5:
+            yield e
+
+
+@pytest.mark.parametrize("items", [lambda v: v, _some, lambda v: (e + 1 for e in _some(v)), lambda v: enumerate(_some(v))])
+@pytest.mark.parametrize("kind", [IndexError, ValueError])
+def test_a_call_that_may_raise_under_try_for_each_item_of_a_generator(items, kind) -> None:
+    """What the handler leaves behind in a turn may not be found after the loop."""
+    def make():
+        def f(v):
+            total = 0.0
+            for item in items(v):
+                try:
+                    e = _doubtful(item[1] if isinstance(item, tuple) else item)
+                    total = total + e
+                except kind:
+                    total = total - 1.0
+            return total
+        return f, [((tf.constant(values),), {}) for values in SIGNS]
+    check(make, graph=True)
