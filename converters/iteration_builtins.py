@@ -23,6 +23,7 @@ from imp2tf.growable import picked, stacked_column
 from imp2tf.heap import contents, is_container, is_user_function, set_contents
 from imp2tf.iterables import cursor, each, is_lazy, known_items
 from imp2tf.iteration import drained, reversed_cursor
+from imp2tf.object_keys import check_keys
 from imp2tf.opaque import call_library
 from imp2tf.operations import truth_of
 from imp2tf.picking import permuted
@@ -159,6 +160,7 @@ def set_(value: Any = ()) -> Any:
     items = known_items(value, "set()")
     if any(is_runtime(item) for item in items):
         fall_back(NeedsValue, "a set of values that only the run knows")
+    check_keys(items)
     return new(run_operation(set, items))
 
 
@@ -173,6 +175,7 @@ def dict_(*args: Any, **kwargs: Any) -> Any:
         items = static(args[0], "dict()")
     else:
         items = [tuple(known_items(pair, "an item")) for pair in known_items(args[0], "dict()")] if args else []
+    check_keys(items if isinstance(items, dict) else [pair[0] for pair in items if pair])
     return new(run_operation(dict, items, **kwargs))
 
 

@@ -17,6 +17,7 @@ from imp2tf.calls import call
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.iterables import each
 from imp2tf.namespace import operator
+from imp2tf.object_keys import as_key
 from imp2tf.quote import quote_expr
 from imp2tf.rewrite import Converter
 from imp2tf.tables import key_form
@@ -128,7 +129,7 @@ def key(value: Any) -> Any:
         hash(value)
     except TypeError as error:
         raise_error(error)
-    return value
+    return as_key(value)
 
 
 @operator

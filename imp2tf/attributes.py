@@ -17,11 +17,13 @@ from imp2tf.container_methods import ContainerMethod
 from imp2tf.containers import static
 from imp2tf.deferred_calls import method_of_deferred
 from imp2tf.errors import ForeignCall, LostValue, NeedsValue, fall_back
-from imp2tf.heap import is_container, is_user_function, view
+from imp2tf.forcing import kept_class
+from imp2tf.heap import is_container, is_user_function, lift, view
 from imp2tf.links import LINKS, linked
 from imp2tf.module_attributes import is_users_module, module_attribute, set_module_attribute
 from imp2tf.places import Attribute
 from imp2tf.session import active, current
+from imp2tf.sources import Member
 from imp2tf.tf_compat import EagerTensor, is_symbolic_tensor
 from imp2tf.values import LOST, UNBOUND, Deferred, PyNumber, StandIn, Union, is_variable
 
@@ -45,6 +47,8 @@ def get_attribute(owner: Any, name: str, default: Any = MISSING) -> Any:
     if isinstance(owner, PyNumber):
         return _of_number(owner, name)
     if isinstance(owner, Deferred):
+        if name in OF_MEMORY and id(owner) in current().origins and kept_class(owner) is None:
+            fall_back(NeedsValue, f".{name} of an array tells of its memory")
         return method_of_deferred(owner, name)
     if isinstance(owner, StandIn):
         return owner.refuse()
@@ -59,7 +63,15 @@ def get_attribute(owner: Any, name: str, default: Any = MISSING) -> Any:
     return _of_class(owner, name, default) if isinstance(owner, type) else _of_object(owner, name, default)
 
 
+DEFAULTS = ("__defaults__", "__kwdefaults__")
+OF_MEMORY = frozenset({"__array_interface__", "__array_struct__", "base", "ctypes", "data", "flags"})
+
+
 def _plain(owner: Any, name: str, default: Any) -> Any:
+    if name == "__traceback__" and isinstance(owner, BaseException):
+        fall_back(NeedsValue, "the traceback of an exception")
+    if isinstance(owner, np.ndarray) and name in OF_MEMORY and not current().is_born(owner):
+        fall_back(NeedsValue, f".{name} of an array tells of its memory")
     if is_users_module(owner):
         value = module_attribute(owner, name)
         if isinstance(value, Union) and default is not MISSING:
@@ -168,6 +180,8 @@ def _of_object(owner: Any, name: str, default: Any) -> Any:
             return call(found[1].fget, owner)
         if isinstance(found[1], functools.cached_property):
             return _cached_property(owner, name, found[1])
+        if name in DEFAULTS and isinstance(owner, types.FunctionType) and not session.is_born(owner):
+            return lift(session, getattr(owner, name), Member(session.source_of(owner), name))
         if _is_foreign_descriptor(found[1]):
             getter = getattr(type(found[1]), "__get__", None)
             if is_user_function(getter):

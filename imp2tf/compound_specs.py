@@ -13,6 +13,7 @@ from imp2tf.links import set_links
 from imp2tf.session import current
 from imp2tf.snapshots import Alias, Snapshot, fields_of, freeze
 from imp2tf.specs import SCALAR, Component, Constant, Dense, Number, Spec, Tensors, same_constant
+from imp2tf.tracebacks import set_traceback
 from imp2tf.values import DEAD, LOST, Deferred, Union
 
 __all__ = ["ConstSet", "DeferredSpec", "Items", "Mapping", "OneOf", "Record", "SameAs", "holds_objects", "list_family", "may_be_lost"]
@@ -183,6 +184,8 @@ class Record(_Parts):
 
     def realize(self, tensors: Tensors) -> Any:
         made = super().realize(tensors)
+        if isinstance(made, BaseException):
+            set_traceback(made, made.__dict__)
         return made.eager() if isinstance(made, TracedArray) else made
 
     def head(self) -> tuple[Hashable, ...]:

@@ -15,6 +15,7 @@ from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.growable_items import checked_index, checked_position, deleted, item_of, set_at, spliced
 from imp2tf.heap import contents, is_container, is_unread, read, set_contents
+from imp2tf.object_keys import check_keys
 from imp2tf.picking import item_at
 from imp2tf.places import FromEnd, Tail
 from imp2tf.region import select
@@ -102,6 +103,7 @@ def _dict_item(container: Any, key: Any) -> Any:
     if is_runtime(key):
         grows = getattr(container, "default_factory", None) is not None or isinstance(container, collections.Counter)
         return entry(container, as_table_under(container, found, key), key) if grows else dict_item_at(found, key)
+    check_keys((key, *found))
     if run_operation(lambda: key in found):
         return found[key]
     if isinstance(container, collections.Counter):
@@ -183,6 +185,7 @@ def _dict_set(container: Any, found: dict[Any, Any], key: Any, value: Any) -> No
     if isinstance(found, Table) or is_runtime(key):
         put_entry(container, as_table_under(container, found, key), key, value)
         return
+    check_keys((key, *found))
     items = dict(found)
     run_operation(hash, key)
     items[key] = value
@@ -237,6 +240,8 @@ def delete_item(container: Any, key: Any) -> None:
     if isinstance(found, list) and is_runtime(key):
         set_contents(container, without(found, checked_position(key, len(found), _out_of_range(container, "assignment "))))
         return
+    if isinstance(found, dict):
+        check_keys((key, *found))
     items = found.copy()
     try:
         del items[key]

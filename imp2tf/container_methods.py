@@ -19,9 +19,10 @@ from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.growable import element_ids, growable_length, growable_of, picked
 from imp2tf.growable_items import checked_position, clipped_position, deleted, inserted, item_of, position_of, taken
 from imp2tf.heap import contents, is_container, set_contents
+from imp2tf.object_keys import check_keys
 from imp2tf.picking import item_at
 from imp2tf.region import select, stop_if
-from imp2tf.searches import count_of, is_equal, place_of
+from imp2tf.searches import compares_as_python, count_of, is_equal, place_of
 from imp2tf.session import current
 from imp2tf.specs import Dense
 from imp2tf.table_items import as_table_under, is_table_key, table_method
@@ -187,7 +188,7 @@ LIST_QUERIES = frozenset({"copy", "count", "index"})
 def _list_method(owner: Any, found: list[Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if name == "extend" and len(args) == 1:
         return extend(owner, args[0])
-    if name in ("index", "count", "remove") and args and (is_runtime(args[0]) or any(map(is_runtime, found))):
+    if name in ("index", "count", "remove") and args and not all(map(compares_as_python, (args[0], *found))):
         return _search(owner, found, name, args)
     if name == "sort" and (kwargs or any(map(is_runtime, found))):
         return _sort(owner, found, kwargs)
@@ -271,6 +272,8 @@ def _dict_method(owner: Any, found: dict[Any, Any], name: str, args: tuple[Any, 
         return container_method(ContainerMethod(owner, name), args, kwargs)
     if args and is_runtime(args[0]):
         return _dict_get_at(found, name, args)
+    if args:
+        check_keys((*(args[:1] if name not in ("update", "fromkeys") else ()), *found))
     if type(owner) not in PLAIN_DICTS and name != "get":
         fall_back(ContentsError, f"{type(owner).__name__}.{name}")
     if name == "get":
@@ -311,7 +314,10 @@ def _set_method(owner: set[Any], found: set[Any], name: str, args: tuple[Any, ..
     if any(is_runtime(arg) for arg in args):
         fall_back(NeedsValue, f"set.{name} with a value that only the run knows")
     items = set(found)
+    check_keys(found)
     plain = [static(arg, f"set.{name}") if is_container(arg) else arg for arg in args]
+    if name in ("add", "discard", "remove"):
+        check_keys(plain)
     result = run_method(items, name, tuple(plain), {})
     if items != found:
         set_contents(owner, items)

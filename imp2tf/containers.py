@@ -19,6 +19,7 @@ from imp2tf.errors import fall_back
 from imp2tf.growable import empty_growable, growable_length, joined, popped_first, pushed, widened
 from imp2tf.heap import contents, is_container, is_unread, length, set_contents
 from imp2tf.join import by_elements, describe, join, join_all
+from imp2tf.object_keys import check_keys
 from imp2tf.places import Contents, Tail
 from imp2tf.region import select
 from imp2tf.searches import is_equal, place_of
@@ -130,6 +131,7 @@ def has_element(container: Any, value: Any) -> Any:
     if isinstance(found, (dict, set)) and is_runtime(value):
         return _has_run_time_key(found, value)
     if isinstance(found, (dict, set)):
+        check_keys((value, *found))
         return run_operation(lambda: value in found)
     return any_equal(list(found), value)
 

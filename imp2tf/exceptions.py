@@ -6,23 +6,18 @@ itself cannot do is a `Fallback`.
 """
 from __future__ import annotations
 
-import ast
-import linecache
 import sys
 import traceback
-import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from imp2tf.errors import GENERATED_BLOCK, ConversionError, GraphRefused, Location, is_library_file, is_own_file
+from imp2tf.errors import GENERATED_BLOCK, ConversionError, GraphRefused, Location, is_library_file
 from imp2tf.links import handle
 from imp2tf.session import Session, active
+from imp2tf.tracebacks import Frame, entries, is_own, raise_through, without_own_frames
 
 __all__ = ["TRACE_BOUNDARIES", "ProgramRaise", "StopRun", "frames_of_op", "in_context", "innermost", "located", "raise_from_user_code",
            "rebuilder", "strip_own_frames", "user_frames", "without_own_frames"]
-
-Frame = tuple[str, int, str]
-
 
 Retry = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
@@ -150,53 +145,11 @@ def raise_from_user_code(error: BaseException) -> NoReturn:
     frames: list[Frame] = getattr(error, "__imp2tf_frames__", [])
     if hasattr(error, "__imp2tf_frames__"):
         del error.__imp2tf_frames__
-    _raise_through(error, frames)
-
-
-def _raise_through(error: BaseException, frames: list[Frame]) -> NoReturn:
-    """Raise from a stack of code objects that carry the user's file, line and function."""
-    if not frames:
-        raise error
-    step = "_raise(_error, _frames)" if len(frames) > 1 else "raise _error"
-    exec(_at(frames[0], step), {"_raise": _raise_through, "_error": error, "_frames": frames[1:]})
-    raise AssertionError("unreachable")
-
-
-def _at(frame: Frame, step: str) -> types.CodeType:
-    """Code for a statement that counts as a line of the user; it spans the line, so that no part of it is underlined."""
-    filename, line, name = frame
-    text = linecache.getline(filename, line).rstrip()
-    first, last = len(text) - len(text.lstrip()), len(text.encode())
-    tree = ast.parse(step)
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.expr, ast.stmt)):
-            node.lineno = node.end_lineno = line
-            node.col_offset, node.end_col_offset = first, last
-    code = compile(tree, filename, "exec").replace(co_name=name)
-    return code.replace(co_qualname=name) if sys.version_info >= (3, 11) else code
+    raise_through(error, frames)
 
 
 def strip_own_frames(error: BaseException) -> None:
     """Take imp2tf's own frames out of a traceback, unless the innermost of them is where it went wrong."""
-    *_, last = _entries(error.__traceback__)
-    if not _is_own(last) or isinstance(error, ConversionError):
+    *_, last = entries(error.__traceback__)
+    if not is_own(last) or isinstance(error, ConversionError):
         error.__traceback__ = without_own_frames(error.__traceback__)
-
-
-def without_own_frames(trace: types.TracebackType | None) -> types.TracebackType | None:
-    """A traceback without imp2tf's own frames."""
-    stripped = None
-    for entry in reversed(list(_entries(trace))):
-        if not _is_own(entry):
-            stripped = types.TracebackType(stripped, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
-    return stripped
-
-
-def _entries(entry: types.TracebackType | None) -> Iterator[types.TracebackType]:
-    while entry is not None:
-        yield entry
-        entry = entry.tb_next
-
-
-def _is_own(entry: types.TracebackType) -> bool:
-    return is_own_file(entry.tb_frame.f_code.co_filename)

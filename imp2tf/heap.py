@@ -23,8 +23,8 @@ from imp2tf.remembered import NumberMemory
 from imp2tf.results import Live, Object
 from imp2tf.session import NOT_STORED, Session, current
 from imp2tf.sources import AllDistinct, Argument, Both, Item, Keys, Length, Member, Pinned, Source
-from imp2tf.tf_compat import EagerTensor, capture_at_call_time
-from imp2tf.values import NUMBER_DTYPES, UNBOUND, Deferred, Growable, PyNumber, numpy_value
+from imp2tf.tf_compat import EagerTensor, capture_at_call_time, is_symbolic_tensor
+from imp2tf.values import NUMBER_DTYPES, UNBOUND, Deferred, Growable, PyNumber, Sentinel, numpy_value
 
 __all__ = [
     "INT_RANGE", "Fetch", "contents", "guard_distinct", "has_written_fields", "is_container", "is_drop_in", "is_same_input",
@@ -113,15 +113,29 @@ def _note_data(session: Session, place: object, owner: Any) -> None:
 
 
 def is_same_input(a: Any, b: Any) -> bool:
-    """Whether two inputs of the call are one object, which is guarded; what the trace made is an object of its own."""
+    """Whether two values are one object; of inputs of the call, that is guarded. What the trace made is an object of its own."""
     session = current()
-    tables = session.origins if isinstance(a, tf.Tensor) else session.sources
-    sources = tables.get(id(a)), tables.get(id(b))
-    if sources[0] is None or sources[1] is None or not (_is_argument(sources[0]) or _is_argument(sources[1])):
+    if a is b or session.embedded:
         return a is b
-    same = sources[0].fetch(session.run.args) is sources[1].fetch(session.run.args)
-    session.guard(Both(sources[0], sources[1]), "literal", same)
+    one, other = _road(session, a), _road(session, b)
+    if one is None or other is None or not (_varies(session, a, one) or _varies(session, b, other)):
+        return False
+    same = one.fetch(session.run.args) is other.fetch(session.run.args)
+    session.guard(Both(one, other), "literal", same)
     return same
+
+
+def _road(session: Session, value: Any) -> Source | None:
+    """How an object that is older than the trace is found again."""
+    known = session.origins.get(id(value)) or session.sources.get(id(value))
+    if known is not None or session.is_born(value) or isinstance(value, (*LITERALS, *BY_IDENTITY, Deferred, PyNumber, Sentinel)):
+        return known
+    return None if is_symbolic_tensor(value) else session.source_of(value)
+
+
+def _varies(session: Session, value: Any, road: Source) -> bool:
+    """Whether another object may stand at the end of a road; that objects of the program are different ones is guarded anyway."""
+    return not isinstance(road, Pinned) if id(value) in session.origins else _is_argument(road)
 
 
 def old_value(place: Place) -> Any:

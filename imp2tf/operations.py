@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import collections
+import enum
 import operator as python
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +27,7 @@ from imp2tf.results import Kept
 from imp2tf.searches import equal_growables, equals_items
 from imp2tf.table_items import has_key
 from imp2tf.texts import operand
-from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Table, Union, is_runtime
+from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Table, Union, is_runtime, numpy_value
 
 __all__ = ["binary_operation", "compare_operation", "contains", "in_place", "is_same", "truth_as_number", "truth_of"]
 
@@ -249,9 +250,27 @@ def is_same(a: Any, b: Any) -> Any:
         fall_back(NeedsValue, "`is` on run-time numbers")
     if (isinstance(a, PyNumber) and isinstance(b, (int, float))) or (isinstance(b, PyNumber) and isinstance(a, (int, float))):
         fall_back(NeedsValue, "`is` on a run-time number")
+    if a is not b and (isinstance(a, Deferred) or isinstance(b, Deferred)):
+        return _deferred_is(a, b)
+    return is_same_input(a, b)
+
+
+SINGLE = (type(None), bool, type(Ellipsis), type(NotImplemented), type, enum.Enum)
+GIVE_TEXT = (format, repr, str)
+
+
+def _deferred_is(a: Any, b: Any) -> Any:
+    """``is`` where a value is known after the run: Python decides it, unless that value is text or an array and the other one is not."""
+    value, other = (a, b) if isinstance(a, Deferred) else (b, a)
     kept = any(isinstance(one, Deferred) and isinstance(one.function, Kept) for one in (a, b))
-    if kept and a is not b and a is not None and b is not None:
+    if kept and other is None:
+        return False
+    if not kept and isinstance(other, SINGLE) and (value.function is numpy_value or value.function in GIVE_TEXT):
+        return False
+    if kept or isinstance(other, SINGLE):
         return PyNumber("bool", tf.convert_to_tensor(truth(forced(Deferred(python.is_, (a, b)), "bool")), tf.bool))
+    if value.function is getattr and not isinstance(other, Deferred):
+        fall_back(NeedsValue, "`is` on an attribute of a value that is known after the run")
     return is_same_input(a, b)
 
 

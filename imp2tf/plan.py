@@ -27,6 +27,7 @@ from imp2tf.sources import Source
 from imp2tf.specs import Dense, Number, constants_in, realizing
 from imp2tf.tables import python_keys
 from imp2tf.tf_compat import is_symbolic_tensor
+from imp2tf.tracebacks import set_traceback
 from imp2tf.values import (
     DEAD,
     LOST,
@@ -228,6 +229,7 @@ class Recorder:
         keys = list(found) if isinstance(found, dict) else range(len(found))
         kept = set(before) if isinstance(before, dict) else set(range(len(before)))
         values = [None if key in kept and before[key] is found[key] else self.add(found[key]) for key in keys]
+        names = [self._key(key) for key in keys] if isinstance(found, dict) else []
 
         def items(build: Build) -> list[Any]:
             container = owner.fetch(build.args)
@@ -235,7 +237,8 @@ class Recorder:
 
         def entries(build: Build) -> Any:
             container = owner.fetch(build.args)
-            made = [(key, container.get(key, GONE) if value is None else value(build)) for key, value in zip(keys, values, strict=True)]
+            made = [(key if name is None else name(build), container.get(key, GONE) if value is None else value(build))
+                    for key, name, value in zip(keys, names, values, strict=True)]
             return Entries([(key, one) for key, one in made if one is not GONE], list(before))
 
         return entries if isinstance(found, dict) else items
@@ -265,9 +268,18 @@ class Recorder:
             return lambda build: parts[int(build.tensors[tag].numpy())](build)
         if isinstance(found, dict):
             keys, values = list(found), [self._add(item) for item in found.values()]
+            names = [self._key(key) for key in keys]
+            if any(names):
+                return lambda build: {key if name is None else name(build): value(build)
+                                      for key, name, value in zip(keys, names, values, strict=True)}
             return lambda build: dict(zip(keys, [value(build) for value in values], strict=True))
         items = [self._add(item) for item in found]
         return lambda build: [item(build) for item in items]
+
+    def _key(self, key: Any) -> Recipe | None:
+        """The recipe of a key that was made in the trace; each run makes its own."""
+        made = self.session.is_born(key) or (isinstance(key, tuple) and any(map(self._key, key)))
+        return self._add(key) if made and not isinstance(key, (type, str, bytes)) else None
 
     def _table(self, found: Table) -> Recipe:
         keys, kind = self._index(found.keys), found.kind
@@ -462,6 +474,8 @@ def _new_object(value: Any) -> Any:
 
 def _set_fields(made: Any, parts: Any) -> None:
     fields, args, links = parts
+    if args is not None:
+        set_traceback(made, fields)
     made.__dict__.update(fields)
     if args is not None:
         made.args = args

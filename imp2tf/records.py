@@ -1,14 +1,17 @@
 """Exceptions on their way to a handler, as values that a join can carry."""
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.exceptions import Frame, ProgramRaise, user_frames
+from imp2tf.exceptions import ProgramRaise, user_frames
+from imp2tf.places import Attribute
 from imp2tf.session import current
-from imp2tf.values import DEAD, Union
+from imp2tf.tracebacks import RAISED_AT, Frame
+from imp2tf.values import DEAD, Facts, Union
 
 __all__ = ["Frames", "OnItsWay", "frames_of", "narrowed", "on_its_way", "record_of", "renewed", "split_records"]
 
@@ -29,6 +32,9 @@ def on_its_way(error: Any, frames: Any = None) -> OnItsWay:
     record = current().born(OnItsWay())
     record.error = error
     record.frames = frames_of(error) if frames is None else frames
+    for one in error.alternatives if isinstance(error, Union) else (error,):
+        if current().is_born(one) and RAISED_AT not in getattr(one, "__dict__", {RAISED_AT: None}):
+            current().write(Attribute(one, RAISED_AT), _below_handler(record.frames))
     return record
 
 
@@ -55,13 +61,19 @@ def frames_of(error: Any) -> Any:
     return caught[-1].frames if caught and caught[-1].error is error else frames_at(tuple(user_frames()))
 
 
-class Frames:
-    """The user's lines that raised an exception; the same object for the same lines, so that it joins as a constant."""
+@dataclasses.dataclass(frozen=True)
+class Frames(Facts):
+    """The user's lines that raised an exception."""
 
-    __slots__ = ("lines",)
+    lines: tuple[Frame, ...]
 
-    def __init__(self, lines: tuple[Frame, ...]) -> None:
-        self.lines = lines
+
+def _below_handler(frames: Any) -> Any:
+    """The lines from the innermost handler on: the traceback that it sees."""
+    above = (current().handlers or [0])[-1]
+    if isinstance(frames, Union):
+        return Union(frames.tag, [_below_handler(one) for one in frames.alternatives])
+    return frames_at(frames.lines[min(above, len(frames.lines) - 1):]) if isinstance(frames, Frames) and frames.lines else frames
 
 
 @functools.cache

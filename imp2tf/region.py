@@ -19,7 +19,7 @@ import tensorflow as tf
 
 from imp2tf.effects import has_effects_so_far, order_effects, stop_run
 from imp2tf.errors import Fallback, GraphRefused, RaisesUnderTry, TraceFailed, fall_back
-from imp2tf.exceptions import ProgramRaise, Retry, rebuilder
+from imp2tf.exceptions import ProgramRaise, Retry, rebuilder, user_frames
 from imp2tf.heap import LITERALS, contents, contents_without_tail, old_value, with_tail
 from imp2tf.join import join
 from imp2tf.junctions import BranchFlags, note_junction
@@ -410,10 +410,12 @@ def handled(block: Callable[[], Any], state: State, leave: Callable[[Any], None]
     """Run a block whose exceptions have a handler; `leave` puts an exception in the variables of the state."""
     session = current()
     session.trying += 1
+    session.handlers.append(len(user_frames()) - 1)
     try:
         Course(session, state.also(session.consumers), leave, handles=True).run(block)
     finally:
         session.trying -= 1
+        session.handlers.pop()
 
 
 def leaving_in(state: State, pending: Box, rest: tuple[Any, ...] = ()) -> Callable[[Any], None]:

@@ -15,6 +15,7 @@ from imp2tf.growable_items import item_of
 from imp2tf.iterables import each
 from imp2tf.operations import compare_operation
 from imp2tf.state_lists import extended, listed
+from imp2tf.tracebacks import Frame, without_own_frames
 from imp2tf.values import Growable
 
 __all__ = ["Run"]

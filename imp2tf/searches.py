@@ -1,6 +1,7 @@
 """Looking for a value in lists of run-time length, and comparing them: loops of the graph that end at a hit."""
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -10,18 +11,31 @@ from imp2tf.alternatives import truth
 from imp2tf.compound_specs import holds_objects
 from imp2tf.errors import Contents, fall_back
 from imp2tf.growable import element_at, growable_length, stacked_column
+from imp2tf.heap import is_container
 from imp2tf.looping import loop
 from imp2tf.region import leave_to_python_if, select
 from imp2tf.session import current
 from imp2tf.states import NO_STATE, Box
-from imp2tf.values import Growable, PyNumber
+from imp2tf.values import Growable, PyNumber, is_runtime
 
-__all__ = ["count_of", "equal_growables", "equals_items", "first_place", "is_equal", "no_nan", "place_of"]
+__all__ = ["compares_as_python", "count_of", "equal_growables", "equals_items", "first_place", "is_equal", "no_nan", "place_of"]
 
 
 def is_equal(a: Any, b: Any) -> Any:
     """Whether two values are one object or equal: a bool, or a scalar bool tensor."""
     return True if a is b else truth(current().run.equal(a, b))
+
+
+def compares_as_python(value: Any) -> bool:
+    """Whether Python's own comparison of a value is known to be that of the program: it reads nothing that only the trace knows."""
+    if isinstance(value, tuple):
+        return all(map(compares_as_python, value))
+    return not is_runtime(value) and not is_container(value) and type(value).__eq__ in _PLAIN_EQ
+
+
+_COMPARED_BY_C: tuple[type, ...] = (object, bool, int, float, complex, str, bytes, type(None), range, slice, frozenset, type,
+                                    types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+_PLAIN_EQ: frozenset[Any] = frozenset(cls.__eq__ for cls in _COMPARED_BY_C)
 
 
 def no_nan(found: Growable) -> None:

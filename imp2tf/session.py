@@ -18,7 +18,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.errors import Contents, ConversionError, Location, fall_back
+from imp2tf.errors import Contents, ConversionError, ForeignCall, Location, fall_back
 from imp2tf.places import Attribute, Place
 from imp2tf.places import Contents as ContentsOf
 from imp2tf.sources import Held, Pinned, PlacePart, Source
@@ -218,6 +218,7 @@ class Session:
         self.births: dict[int, int] = {}
         self._births_under: dict[int, Log | None] = {}  # the log that was open then
         self.sealed, self.taken = set[int](), set[int]()  # elements of lists of run-time length; those taken out of theirs
+        self.keys_of_dicts: set[int] = set()  # objects that dicts and sets know by their fields
         self.elements: dict[int, Any] = {}  # containers whose contents stand in a list of run-time length (`imp2tf.elements`)
         self.uses_in_loops: list[Any] = []  # of these, those used in a loop that they are older than
         self.versions: collections.Counter[int] = collections.Counter()  # how often the order of a container has changed
@@ -228,6 +229,7 @@ class Session:
         self.loop_memo: dict[Hashable, Any] = {}
         self.activations: list[Any] = []
         self.trying = 0  # handlers that may want what is raised now
+        self.handlers: list[int] = []  # how deep in the program's calls these are
         self.courses: list[Any] = []  # stretches of the program that exceptions with a handler leave (`imp2tf.region`)
         self.caught: list[Any] = []
         self.regions = 0
@@ -336,6 +338,8 @@ class Session:
         """Write a place, noting the old value in the innermost log."""
         if id(place.owner) in self.sealed and not self._unsealed(place.owner):
             fall_back(Contents, "an object that was put in a list of run-time length is changed afterwards")
+        if id(place.owner) in self.keys_of_dicts and isinstance(place, Attribute):
+            fall_back(ForeignCall, f"a {type(place.owner).__name__} that is a key of a dict or set is changed")
         log = self.logs[-1]
         if place not in log:
             log[place] = self.raw(place)

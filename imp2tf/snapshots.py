@@ -10,6 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.errors import Contents, fall_back
 from imp2tf.heap import contents, is_container
 from imp2tf.links import fields_with_links
 from imp2tf.purity import has_plain_new
@@ -85,9 +86,17 @@ def frozen_elements(found: Any, depth: int, level: int = 0) -> Any:
     """The elements of a container, frozen."""
     if isinstance(found, list):
         return [freeze(item, depth, level + 1) for item in found]
+    if isinstance(found, (dict, set)) and any(_is_inner_key(key, depth) for key in found):
+        fall_back(Contents, "an object made in a branch or loop is a key of a dict or set after it")
     if isinstance(found, dict):
         return {key: freeze(item, depth, level + 1) for key, item in found.items()}
     return current().run.detached(found, depth) if isinstance(found, (Growable, Table)) else found
+
+
+def _is_inner_key(key: Any, depth: int) -> bool:
+    if isinstance(key, (tuple, frozenset)):
+        return any(_is_inner_key(one, depth) for one in key)
+    return not isinstance(key, type) and current().birth_depth(key) >= depth
 
 
 def _inner_object(value: Any, depth: int, level: int) -> Any:

@@ -59,7 +59,8 @@ class Elements:
 
     def holds(self, value: Any) -> bool:
         """Whether a list consists of such elements."""
-        return type(value) is self._kind and (self._memory.knows(value) or all(map(self._fits, cast("list[Any]", value))))
+        found = cast("list[Any]", value)
+        return type(value) is self._kind and (self._memory.knows(found) or all(map(self._fits, found)))
 
     def _fits(self, item: Any) -> bool:
         shaped = all(type(found := _at(item, path)) is tuple and len(found) == count for count, path in self._tuples)

@@ -23,10 +23,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "reading programs",
         ("source", "source_file", "mangling", "quote", "analysis", "analysis.*", "inversion", "rewrite", "targets", "conversion"),
     ),
-    (
-        "values and the heap",
-        ("values", "places", "remembered", "sources", "session", "heap", "links", "arrays", "results", "reach", "seed_stream"),
-    ),
+    ("values and the heap", ("values", "places", "remembered", "sources", "session", "heap", "object_keys", "tracebacks", "links", "arrays",
+                             "results", "reach", "seed_stream")),
     ("the lattice", ("snapshots", "specs", "compound_specs", "growable", "tables", "join", "sharing")),
     (
         "regions of the graph",
