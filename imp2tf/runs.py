@@ -10,7 +10,7 @@ from typing import Any
 from imp2tf import calls
 from imp2tf.containers import concatenated, detached, grow
 from imp2tf.elements import check_uses
-from imp2tf.exceptions import Frame, StopRun, located, without_own_frames
+from imp2tf.exceptions import StopRun, located
 from imp2tf.growable_items import item_of
 from imp2tf.iterables import each
 from imp2tf.operations import compare_operation
