@@ -11,10 +11,11 @@ import gc
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 Call = Callable[[], Any]
+HUNDRED = 100
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Settings:
     rounds: int = 15
     sample_seconds: float = 0.1
     warm_calls: int = 10
+    settling_seconds: float = 3.0  # of each contender of the suite "step", before its steady step is measured
     conversions: int = 5
     retention_share: float = 1.0  # of the calls and rounds of the suite "retention"
     tier_seconds: float = 40.0  # of each contender of the suite "tiers"
@@ -33,7 +35,8 @@ class Settings:
     @classmethod
     def quick(cls) -> Settings:
         """For a first impression: shorter samples, and nothing is compiled by XLA."""
-        return cls(rounds=5, sample_seconds=0.02, warm_calls=2, conversions=2, xla=False, retention_share=0.05, tier_seconds=2.0)
+        return cls(rounds=5, sample_seconds=0.02, warm_calls=2, conversions=2, xla=False, retention_share=0.05, tier_seconds=2.0,
+                   settling_seconds=0.7)
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Figures:
 
     first_step: float | None = None
     hundred_steps: float | None = None
-    """Seconds of the steps that were compared, the first among them, and of as many warm ones as make a hundred."""
+    """Seconds of the first hundred steps; of those that were not timed, what a steady one takes."""
     memory: int | None = None
     """Bytes by which the peak of a process of its own grew in some steps."""
     traces: int | None = None
@@ -98,7 +101,7 @@ class Contender:
         return Result(suite, case, self.name, timing, self.difference, self._full_note(), self._figures(timing))
 
     def _figures(self, timing: Timing | None) -> Figures:
-        hundred = None if timing is None else sum(self.seconds) + max(0, 100 - len(self.seconds)) * timing.median
+        hundred = None if timing is None else sum(self.seconds) + max(0, HUNDRED - len(self.seconds)) * timing.median
         stats = self.stats() if self.stats else None
         return Figures(
             first_step=self.seconds[0] if self.seconds and not self.difference else None,
@@ -165,6 +168,16 @@ def interleave(calls: Mapping[str, Call], settings: Settings) -> dict[str, Timin
             samples[name].append(seconds_of(calls[name], times[name]))
         order = order[1:] + order[:1]
     return {name: Timing.of(found) for name, found in samples.items()}
+
+
+def settled(contender: Contender, settings: Settings) -> Contender:
+    """The same after calls enough for it to have come to its steady step; the first hundred are timed one by one."""
+    seconds, end = list(contender.seconds), time.perf_counter() + settings.settling_seconds
+    while not contender.difference and time.perf_counter() < end:
+        found = seconds_of(contender.call)
+        if len(seconds) < HUNDRED:
+            seconds.append(found)
+    return replace(contender, seconds=tuple(seconds))
 
 
 def measure(

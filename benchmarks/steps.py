@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from benchmarks import memory, models, twins
 from benchmarks.contenders import EAGER, contenders
-from benchmarks.protocol import Result, Settings, measure
+from benchmarks.protocol import Result, Settings, measure, settled
 
 CASES = models.NAMES
 
@@ -20,7 +20,8 @@ def run(case: str, settings: Settings) -> list[Result]:
         return [Result("step", case, EAGER, None, note=f"skipped: {lacking} is not installed")]
     with models.fresh_copy(case) as model, redirect_stdout(io.StringIO()):
         twin = twins.twin_of(case) if twins.installed() else None
-        results = measure("step", case, contenders(model, settings.xla, twin), settings)
+        found = [settled(one, settings) for one in contenders(model, settings.xla, twin)]
+        results = measure("step", case, found, settings)
     return [_with_memory(result) for result in results] if settings.memory else results
 
 

@@ -20,6 +20,7 @@ import tensorflow as tf
 
 from imp2tf import container_items, containers
 from imp2tf.analysis.scopes import scopes
+from imp2tf.analysis.walking import walk
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.heap import contents
 from imp2tf.iterables import each
@@ -66,7 +67,7 @@ def nested(rw: Any, function: str, body: list[gast.stmt], at: gast.AST) -> gast.
     """A generated function with plain statements in it, lowered with a scope of its own."""
     args = gast.arguments([gast.Name(GIVEN, gast.Param(), None, None)], [], None, [], [], None, [])
     definition = located(gast.FunctionDef(function, args, body, [], None, None, []), at)
-    walrus = {one.target.id for one in gast.walk(definition) if isinstance(one, gast.NamedExpr)}
+    walrus = {one.target.id for one in walk(definition) if isinstance(one, gast.NamedExpr)}
     outer = sorted(one for one in walrus if rw.kind_of(one) == "local")
     if outer:
         definition.body.insert(0, located(gast.Nonlocal(outer), at))

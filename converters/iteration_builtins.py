@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+import operator as python
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +29,7 @@ from imp2tf.object_keys import check_keys
 from imp2tf.opaque import call_library
 from imp2tf.operations import truth_of
 from imp2tf.picking import permuted
+from imp2tf.refusals import refuse
 from imp2tf.region import leave_to_python_if, select, stop_if
 from imp2tf.specs import Dense, Number
 from imp2tf.tf_compat import is_symbolic_tensor
@@ -52,12 +54,7 @@ def range_(*bounds: Any) -> Any:
 def _index_number(bound: Any) -> Any:
     if is_symbolic_tensor(bound):
         if not bound.dtype.is_integer:
-            raise_error(
-                TypeError(
-                    "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) "
-                    "and scalar tf.int32/tf.int64 tensors are valid indices"
-                )
-            )
+            refuse(tf.constant(True), python.index, bound)
         return call(int, bound)
     if isinstance(bound, PyNumber) and bound.kind == "float":
         return raise_error(TypeError("'float' object cannot be interpreted as an integer"))

@@ -26,8 +26,10 @@ from imp2tf.heap import is_container, is_user_function
 from imp2tf.namespace import operator, rt
 from imp2tf.opaque import change_array
 from imp2tf.quote import quote_expr
+from imp2tf.refusals import refuse
 from imp2tf.rewrite import Converter
 from imp2tf.targets import constant
+from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import Deferred, PyNumber, Union, is_runtime
 
 rt.slice = builtins.slice
@@ -79,10 +81,18 @@ def get_item(owner: Any, key: Any) -> Any:
         item = container_items.get_item(held, key, "tuple")
         return tuple_of(item) if isinstance(key, slice) else item
     if isinstance(owner, (tf.Tensor, tf.Variable, tf.RaggedTensor)):
+        if any(number.kind != "int" for number in _numbers_in(key)):
+            refuse(tf.constant(True), python.getitem, owner, key)
         return run_operation(python.getitem, owner, tensor_key(key))
     if isinstance(owner, Deferred) or is_runtime(key):
         return _deferred_item(owner, key)
     return run_operation(python.getitem, owner, key)
+
+
+def _numbers_in(key: Any) -> list[PyNumber]:
+    """The run-time numbers of an index into a tensor."""
+    parts = (key.start, key.stop, key.step) if isinstance(key, slice) else key if isinstance(key, tuple) else ()
+    return [key] if isinstance(key, PyNumber) else [number for part in parts for number in _numbers_in(part)]
 
 
 def tensor_key(key: Any) -> Any:
@@ -96,6 +106,8 @@ def tensor_key(key: Any) -> Any:
 
 def _deferred_item(owner: Any, key: Any) -> Any:
     if isinstance(owner, (Deferred, np.ndarray, str, bytes)):
+        if isinstance(owner, (str, bytes)) and is_symbolic_tensor(key) and not key.dtype.is_integer:
+            refuse(tf.constant(True), python.getitem, owner, key)
         return computed(python.getitem, (owner, key))
     return fall_back(NeedsValue, f"an element of a {type(owner).__name__} at a position that only the run knows")
 

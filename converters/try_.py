@@ -136,7 +136,7 @@ def _handle(handlers: Sequence[Handler], state: State) -> None:
     if not handlers or record is None:
         return
     (kind, block, unbind), others = handlers[0], handlers[1:]
-    matching, passing, matches = _sorted_out(record, kind())
+    matching, passing, matches = _sorted_out(record, _while_asked(kind, record))
     if isinstance(matches, bool):
         _run_handler(block, unbind, matching, state) if matches else _handle(others, state)
         return
@@ -191,8 +191,8 @@ def _run_handler(handler: Callable[[Any], None], unbind: Callable[[], None] | No
 def caught() -> Any:
     """The exception that the innermost running handler handles: what a bare ``raise`` raises."""
     stack = current().caught
-    if stack and isinstance(stack[-1], _Perhaps):
-        fall_back(RaisesUnderTry, "a bare raise in a finally block raises again what only the run knows")
+    if stack and isinstance(stack[-1], (_Asked, _Perhaps)):
+        fall_back(RaisesUnderTry, "a bare raise raises again what only the run knows")
     if not stack:
         raise ProgramRaise(RuntimeError("No active exception to reraise"))
     return stack[-1].error
@@ -212,6 +212,29 @@ def finally_(body: Callable[[], None], final: Callable[[], None], state: State) 
     else:
         set_exit(state, *select(clean, lambda: (code, result), lambda: (new_code, new_result)))
     leave_raising(state)
+
+
+class _Asked:
+    """What is handled while the class that a handler takes is looked up."""
+
+    error = UNBOUND
+
+    def __init__(self, record: Any) -> None:
+        self._record = record
+
+    def handled(self) -> Any:
+        """The exceptions on their way."""
+        return _errors(self._record)
+
+
+def _while_asked(kind: Callable[[], Any], record: Any) -> Any:
+    """The class of a handler; should finding it raise, the exception on its way is the context."""
+    session = current()
+    session.caught.append(_Asked(record))
+    try:
+        return kind()
+    finally:
+        session.caught.pop()
 
 
 class _Perhaps:

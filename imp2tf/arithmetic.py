@@ -96,6 +96,9 @@ def holds_runtime(value: Any, level: int = 0) -> bool:
 
 
 # ------------------------------------------------------------------------------------------------ numbers
+TAKE_BOOLS = (tf.bool, tf.float16, tf.float32, tf.float64, tf.int32, tf.int64)  # of the dtypes, those that eager makes of True
+
+
 def as_number(value: Any, kind: str) -> tf.Tensor:
     """A Python or run-time number as a scalar of a kind's dtype."""
     dtype = NUMBER_DTYPES[kind]
@@ -107,11 +110,20 @@ def as_number(value: Any, kind: str) -> tf.Tensor:
 def number_tensor(value: PyNumber, dtype: tf.DType | None = None, name: str | None = None, as_ref: bool = False) -> tf.Tensor:
     """What TensorFlow makes of a Python number in the place of `value`."""
     del name, as_ref
+    if not isinstance(value, PyNumber):  # the run makes the call again, to find how eager refuses it
+        return tf.convert_to_tensor(value, dtype)
     if dtype is None:
         dtype = {"int": tf.int32, "float": tf.float32, "bool": tf.bool}[value.kind]
-    if (value.kind == "float" and not (dtype.is_floating or dtype.is_complex)) or (value.kind == "bool") != (dtype == tf.bool):
+    if not _converts(value.kind, dtype):
         raise TypeError(f"Cannot convert a run-time {value.kind} to a tensor of dtype {dtype.name}")
     return tf.cast(value.tensor, dtype)
+
+
+def _converts(kind: str, dtype: tf.DType) -> bool:
+    """Whether eager TensorFlow takes a Python number of this kind where a tensor of this dtype is needed."""
+    if kind == "bool":
+        return dtype in TAKE_BOOLS
+    return dtype != tf.bool and (kind == "int" or dtype.is_floating or dtype.is_complex)
 
 
 tf.register_tensor_conversion_function(PyNumber, number_tensor, 0)

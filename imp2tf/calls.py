@@ -301,6 +301,7 @@ def _trace(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     converted = converted_of(function)
     if session.relaxations.profile is not None:
         session.relaxations.profile.updates |= getattr(converted, "__imp2tf_updates__", frozenset())
+        session.relaxations.profile.recursive |= bool(nested)
     session.activations.append(Activation(function, session.regions))
     try:
         return converted(*args, **kwargs)

@@ -27,12 +27,14 @@ from imp2tf.values import Growable, Table, Union, is_runtime
 
 __all__ = ["delete_item", "dict_item_at", "get_item", "set_item", "with_item", "without"]
 
+KEPT_BY_VALUE = (EagerTensor, bool, int, float, str, type(None))
+
 
 def get_item(container: Any, key: Any, kind: str | None = None) -> Any:
     """``container[key]`` for a list, tuple, deque or dict; `kind` is what errors call it."""
     if isinstance(container, dict):
         return _dict_item(container, key)
-    if type(container) is list and type(key) is int and key < 0 and is_unread(container):
+    if type(container) in (list, collections.deque) and type(key) is int and key < 0 and is_unread(container):
         item = _from_end(container, key)
         if item is not NOT_STORED:
             return item
@@ -45,11 +47,12 @@ def get_item(container: Any, key: Any, kind: str | None = None) -> Any:
         return element_of(container, found, checked_index(found, key, f"{kind or _kind(container)} index out of range"))
     if is_runtime(key):
         return _item_at(list(found), key, f"{_kind(container)} index out of range")
-    return run_operation(lambda: found[key])
+    elements = collections.deque(found) if isinstance(container, collections.deque) else found
+    return run_operation(lambda: elements[key])
 
 
-def _from_end(container: list[Any], key: int) -> Any:
-    """An element counted from the end of a list whose elements nobody has read, without reading the others.
+def _from_end(container: Any, key: int) -> Any:
+    """An element counted from the end of a list or deque whose elements nobody has read, without reading the others.
 
     What the trace appended is at the end. So one graph serves every length. NOT_STORED where all elements have to be read.
     """
@@ -59,8 +62,9 @@ def _from_end(container: list[Any], key: int) -> Any:
         return NOT_STORED
     if -key <= len(appended):
         return appended[key]
-    before = key + len(appended)
-    if len(container) < -before or not isinstance(container[before], (EagerTensor, bool, int, float, str, type(None))):
+    before, limit = key + len(appended), getattr(container, "maxlen", None)
+    known = limit is None or -key <= limit
+    if not known or len(container) < -before or not isinstance(container[before], KEPT_BY_VALUE):
         return NOT_STORED
     return read(FromEnd(container, before))
 

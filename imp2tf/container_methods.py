@@ -12,11 +12,11 @@ import tensorflow as tf
 from imp2tf.alternatives import over, raise_error, truth
 from imp2tf.arithmetic import run_operation
 from imp2tf.container_items import dict_item_at, with_item, without
-from imp2tf.containers import append, by_alternative, concatenated, grow, grown, has_element, holding, new, new_list, static
+from imp2tf.containers import append, by_alternative, concatenated, grow, has_element, holding, new, new_list, static
 from imp2tf.dict_views import DictView
 from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import NeedsValue, fall_back
-from imp2tf.growable import element_ids, growable_length, growable_of, picked, popped_first
+from imp2tf.growable import element_ids, growable_length, growable_of, picked
 from imp2tf.growable_items import checked_position, clipped_position, deleted, inserted, item_of, position_of, taken
 from imp2tf.heap import contents, is_container, set_contents
 from imp2tf.object_keys import check_keys
@@ -59,7 +59,7 @@ def container_method(method: ContainerMethod, args: tuple[Any, ...], kwargs: dic
     special = _of_class.get((type(owner), name))
     if special is not None:
         return special(owner, *args, **kwargs)
-    if isinstance(owner, list) and name == "append" and len(args) == 1:
+    if isinstance(owner, (list, collections.deque)) and name == "append" and len(args) == 1 and not kwargs:
         return append(owner, args[0])
     if isinstance(owner, dict) and name in DICT_VIEWS and not args and not kwargs:
         return current().born(DictView(owner, name))
@@ -92,20 +92,6 @@ def _growable_method(owner: Any, found: Growable, name: str, args: tuple[Any, ..
 
 def _kind(owner: Any) -> str:
     return "deque" if isinstance(owner, collections.deque) else "list"
-
-
-def _append(owner: Any, found: Growable, value: Any) -> None:
-    set_contents(owner, _within(owner, grown(found, value)))
-
-
-def _within(owner: Any, found: Growable) -> Growable:
-    """The elements that a deque keeps."""
-    limit = owner.maxlen if isinstance(owner, collections.deque) else None
-    if limit is None:
-        return found
-    fits = growable_length(found) <= limit
-    counter = tf.cond(fits, lambda: found.handles[0], lambda: popped_first(found)[0].handles[0])
-    return Growable([counter, *found.handles[1:]], found.element, shifted=True)
 
 
 def _append_left(owner: Any, found: Growable, value: Any) -> None:
@@ -175,7 +161,8 @@ def _sort(owner: Any, found: Any, kwargs: dict[str, Any]) -> None:
 
 
 _GROWABLE_METHODS: dict[str, Callable[..., Any]] = {
-    "append": _append, "appendleft": _append_left, "clear": lambda owner, found: set_contents(owner, []),
+    "append": lambda owner, found, value: append(owner, value), "appendleft": _append_left,
+    "clear": lambda owner, found: set_contents(owner, []),
     "copy": lambda owner, found: holding(owner, found), "count": lambda owner, found, value: count_of(found, value),
     "extend": lambda owner, found, values: extend(owner, values), "extendleft": _extend_left, "index": _index, "insert": _insert,
     "pop": _pop, "popleft": _pop_left, "remove": _remove, "reverse": _reverse, "rotate": _rotate, "sort": _sort,
@@ -200,7 +187,7 @@ def extend(owner: Any, values: Any) -> None:
             whole = item_of(whole, slice(-owner.maxlen, None)) if owner.maxlen else item_of(whole, slice(0, 0))
         return set_contents(owner, whole)
     for value in list(values):
-        append(owner, value) if isinstance(owner, list) else container_method(ContainerMethod(owner, "append"), (value,), {})
+        append(owner, value)
     return None
 
 

@@ -16,7 +16,7 @@ from imp2tf.arithmetic import run_operation
 from imp2tf.compound_specs import holds_objects
 from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import fall_back
-from imp2tf.growable import empty_growable, growable_length, joined, pushed, widened
+from imp2tf.growable import empty_growable, growable_length, joined, popped_first, pushed, widened
 from imp2tf.heap import contents, is_container, is_unread, length, set_contents
 from imp2tf.join import by_elements, describe, join, join_all
 from imp2tf.object_keys import check_keys
@@ -33,7 +33,7 @@ __all__ = [
     "any_equal", "append", "by_alternative", "concatenated", "container_length", "copied", "covering", "detached", "grow", "grown",
     "has_element",
     "holding", "listed",
-    "new", "new_list", "note_shared", "static", "tuple_of",
+    "new", "new_list", "note_shared", "static", "tuple_of", "within",
 ]
 
 
@@ -117,7 +117,8 @@ def _unread_length(container: Any) -> Any:
     if tail is NOT_STORED:
         return before
     after = PyNumber("int", tf.cast(growable_length(tail), tf.int64)) if isinstance(tail, Growable) else len(tail)
-    return before + after
+    limit = getattr(container, "maxlen", None)
+    return before + after if limit is None else current().run.call(min, before + after, limit)
 
 
 def has_element(container: Any, value: Any) -> Any:
@@ -157,8 +158,8 @@ def any_equal(items: list[Any], value: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------ growth
-def append(owner: list[Any], value: Any) -> None:
-    """``owner.append(value)``; a list that nobody has read is not read for it."""
+def append(owner: Any, value: Any) -> None:
+    """``owner.append(value)`` of a list or deque; one that nobody has read is not read for it."""
     place: Contents | Tail = Tail(owner) if is_unread(owner) else Contents(owner)
     session = current()
     found = session.raw(place)
@@ -167,8 +168,20 @@ def append(owner: list[Any], value: Any) -> None:
     if isinstance(found, Union):
         by_alternative(owner, found, lambda: append(owner, value))
         return
-    whole = grown(found, value) if isinstance(found, Growable) else [*found, value]
+    whole = within(owner, grown(found, value) if isinstance(found, Growable) else [*found, value])
     session.put_contents(owner, whole) if isinstance(place, Contents) else session.write(place, whole)
+
+
+def within(owner: Any, found: Any) -> Any:
+    """The elements that a list or deque keeps, to which one was appended."""
+    limit = owner.maxlen if isinstance(owner, collections.deque) else None
+    if limit is None:
+        return found
+    if not isinstance(found, Growable):
+        return found[max(0, len(found) - limit):]
+    fits = growable_length(found) <= limit
+    counter = tf.cond(fits, lambda: found.handles[0], lambda: popped_first(found)[0].handles[0])
+    return Growable([counter, *found.handles[1:]], found.element, shifted=True)
 
 
 def grown(found: Growable, value: Any) -> Growable:

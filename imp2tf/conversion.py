@@ -12,6 +12,7 @@ import gast
 
 from imp2tf.analysis.flow import has_await, has_yield
 from imp2tf.analysis.updates import Updates, updates_of
+from imp2tf.analysis.walking import walk
 from imp2tf.errors import NoSource, UnsupportedSyntax, fall_back
 from imp2tf.inversion import invert_generators
 from imp2tf.namespace import rt
@@ -34,14 +35,14 @@ class ConvertedCode:
     """The result of rewriting one code object: compiled, and as text for people; `operators` is the name it calls them by."""
 
     code: types.CodeType
-    tree: ast.Module
+    tree: gast.FunctionDef
     operators: str
     updates: Updates
 
     @property
     def text(self) -> str:
         """The rewritten function as source."""
-        return ast.unparse(self.tree)
+        return ast.unparse(gast.gast_to_ast(gast.Module([self.tree], [])))
 
 
 def register_converters(converters: Sequence[type[Converter]]) -> None:
@@ -85,9 +86,9 @@ def _convert(function: types.FunctionType) -> ConvertedCode:
     if isinstance(node, gast.Lambda):
         node = lambda_to_function(node)
     updates = updates_of(node, function.__qualname__)
-    operators = RUNTIME if any(isinstance(one, gast.Name) and one.id == OPERATORS for one in gast.walk(node)) else OPERATORS
+    operators = RUNTIME if any(isinstance(one, gast.Name) and one.id == OPERATORS for one in walk(node)) else OPERATORS
     new = renamed_operators(rewrite_function(node, _converters, function.__code__.co_freevars), operators)
     code = compile_node(source, new, function, (operators, *EXTRA))
-    return ConvertedCode(code, gast.gast_to_ast(gast.Module([new], [])), operators, updates)
+    return ConvertedCode(code, new, operators, updates)
 
 

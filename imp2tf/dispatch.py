@@ -54,6 +54,7 @@ class Dispatcher(Tracer):
             return self._plain(args, kwargs)
         if profiled:
             self.seen = kinds_of(self.relaxations, self.parameters, values)
+            self.structures.note(values)
             return self._profiled(args, kwargs)
         if in_host_call():
             return self._python(args, kwargs, self.note(ForeignCall(NESTED)))

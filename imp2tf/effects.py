@@ -20,7 +20,7 @@ from imp2tf.random_ops import RANDOM_OPS, read_draws
 from imp2tf.results import ANYTHING, Kind, Raised, Site, is_fresh, join_kinds, kind_of
 from imp2tf.session import Session, current, hosting
 from imp2tf.tf_compat import add_control_input, function_bodies, is_stateful_op
-from imp2tf.values import Deferred, Growable, Union
+from imp2tf.values import Deferred, Growable, PyNumber, Union
 
 __all__ = ["commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_result", "host_value", "is_unchanged",
            "order_effects", "pending_owners", "site_of", "stop_run"]
@@ -202,10 +202,12 @@ def _content(session: Session, recorder: Recorder, place: Place, value: Any) -> 
     if isinstance(place, Contents) and type(value) is type(before) and type(value) in (dict, list):
         return recorder.changed_elements(value, before, session.source_of(place.owner))
     if isinstance(place, Contents) and isinstance(value, Growable) and isinstance(before, Growable):
-        return recorder.elements_again(value, session.source_of(place.owner))
+        source = session.source_of(place.owner)
+        return recorder.elements_again(value, source, session.memory_of(source))
     if isinstance(place, (Contents, Tail)) or isinstance(value, Growable):
         return recorder.elements(value)
-    return recorder.add(value)
+    memory = session.memory_of(session.source_of_place(place)) if isinstance(value, PyNumber) else None
+    return recorder.add(value) if memory is None else recorder.number(value, memory)
 
 
 def is_unchanged(session: Session, place: Place, value: Any) -> bool:
@@ -253,14 +255,14 @@ def _changes_state(op: tf.Operation) -> bool:
     return any(is_stateful_op(node.op) and node.op not in QUIET_STATEFUL | HOST_OPS | CALLS for node in nodes)
 
 
-def order_effects(session: Session, graph: Any) -> bool:
+def order_effects(session: Session, graph: Any, outputs: Sequence[tf.Tensor]) -> bool:
     """Chain everything in a finished graph that has an effect, in program order; whether Python is called in it."""
     read_draws(session, graph)
     operations = graph.get_operations()
     hosts = {op for op in operations if op.type in HOST_OPS or (id(graph), op.name) in session.host_ops}
     if not hosts:
         return False
-    _let_wait(operations, hosts)
+    _let_wait(operations, hosts, _needed(operations, [*hosts, *(tensor.op for tensor in outputs)]))
     _chain([op for op in operations if _has_effect(op) or (session.opaque and op.type in READS)])
     return True
 
@@ -279,7 +281,20 @@ def _chain(effects: Sequence[tf.Operation]) -> None:
         before = members
 
 
-def _let_wait(operations: Sequence[tf.Operation], hosts: set[tf.Operation]) -> None:
+def _needed(operations: Sequence[tf.Operation], roots: Sequence[tf.Operation]) -> set[tf.Operation]:
+    """The operations that a run makes: those on which a result or an effect depends. The others must not be made only to be waited for."""
+    needed = {*roots, *(op for op in operations if _has_effect(op))}
+    pending = list(needed)
+    while pending:
+        op = pending.pop()
+        for before in (*(tensor.op for tensor in op.inputs), *op.control_inputs):
+            if before not in needed:
+                needed.add(before)
+                pending.append(before)
+    return needed
+
+
+def _let_wait(operations: Sequence[tf.Operation], hosts: set[tf.Operation], needed: set[tf.Operation]) -> None:
     """Let Python be called only when all is computed that stands before the call: had it failed, there would be no call."""
     pending: dict[tf.Operation, None] = {}  # those on whose results nothing depends so far
     for op in operations:
@@ -289,7 +304,7 @@ def _let_wait(operations: Sequence[tf.Operation], hosts: set[tf.Operation]) -> N
             for before in pending:
                 add_control_input(op, before)
             pending.clear()
-        if op.type not in NEVER_FAILS:
+        if op.type not in NEVER_FAILS and op in needed:
             pending[op] = None
 
 

@@ -112,7 +112,7 @@ def _served(endpoint: Endpoint, state: State) -> Served:
             flat = tf.nest.flatten(result, expand_composites=True)
             parts["result"] = result
             outputs = [tf.identity(tensor) for tensor in flat if tensor is not None]
-        order_effects(session, session.graph)
+        order_effects(session, session.graph, outputs)
         return outputs
 
     TRACE_BOUNDARIES.add((__file__, body.__code__.co_name))

@@ -71,7 +71,7 @@ class PushedMap(Pushed):
         self.boxes = inner.boxes
 
     def run(self, consumer: Consumer) -> None:
-        self.inner.run(Consumer(lambda item: consumer.give(self.function(item))))
+        _run_through(self.inner, lambda item: consumer.give(self.function(item)))
 
 
 class PushedEnumerate(Pushed):
@@ -83,12 +83,17 @@ class PushedEnumerate(Pushed):
         self.boxes = (self.number, *inner.boxes)
 
     def run(self, consumer: Consumer) -> None:
-        self.inner.run(Consumer(lambda item: consumer.give((self._next(), item))))
+        _run_through(self.inner, lambda item: consumer.give((self._next(), item)))
 
     def _next(self) -> Any:
         number = self.number.value
         self.number.value = number + 1
         return number
+
+
+def _run_through(inner: Pushed, visit: Visit) -> None:
+    """Run an iteration whose items go on to another consumer."""
+    inner.run(Consumer(visit))
 
 
 def as_pushed(value: Any) -> Pushed | None:
@@ -118,7 +123,7 @@ def push(pushed: Pushed, visit: Visit, state: State) -> None:
         session.consumers = before
 
 
-INSIDE_OUT.update({(__file__, Consumer.give.__name__): 1, (__file__, push.__name__): -1})
+INSIDE_OUT.update({(__file__, Consumer.give.__name__): 1, (__file__, push.__name__): -1, (__file__, _run_through.__name__): -1})
 
 
 def push_for(pushed: Pushed, visit: Callable[[Any], None], orelse: Callable[[], None] | None, state: State, exits: str | None) -> None:

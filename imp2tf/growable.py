@@ -14,18 +14,18 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.compound_specs import list_family, may_be_lost, sealed_object
+from imp2tf.compound_specs import Items, list_family, may_be_lost, sealed_object
 from imp2tf.errors import LostValue, fall_back
 from imp2tf.places import Contents
 from imp2tf.session import current
 from imp2tf.snapshots import Snapshot, freeze, seal
-from imp2tf.specs import BOTTOM, SCALAR, Component, Spec, Tensors, empty_tensor_list
+from imp2tf.specs import BOTTOM, SCALAR, Component, Dense, Number, Spec, Tensors, empty_tensor_list
 from imp2tf.tf_compat import build_while
 from imp2tf.values import Growable
 
 __all__ = [
     "GrowableList", "compact", "element_at", "element_ids", "empty_growable", "growable_length", "growable_of", "has_one_shape",
-    "joined", "picked", "popped", "popped_first", "pushed", "replaced", "stacked_column", "widened", "without_element",
+    "is_stackable",    "joined", "picked", "popped", "popped_first", "pushed", "replaced", "stacked_column", "widened", "without_element",
 ]
 
 
@@ -195,6 +195,16 @@ def stacked_column(grown: Growable, column: int) -> tf.Tensor:
     if shape.rank is not None:
         stacked.set_shape([None, *shape.as_list()])
     return stacked[_place(grown, handle, tf.constant(0)):] if grown.shifted else stacked
+
+
+def is_stackable(element: Spec) -> bool:
+    """Whether elements are tensors or numbers of one shape, or tuples of these, so that they can leave a graph as stacked columns."""
+    if isinstance(element, Items):
+        return isinstance(element.like, tuple) and bool(element.parts) and all(map(is_stackable, element.parts))
+    if not isinstance(element, (Dense, Number)):
+        return False
+    dtype, shape = element.components()[0]
+    return shape.is_fully_defined() and dtype != tf.variant
 
 
 def picked(grown: Growable, positions: tf.Tensor) -> Growable:

@@ -53,6 +53,11 @@ class _Code:
             self.lines.append(f"{name} = {text}")
         return name
 
+    def forget(self) -> None:
+        """Fetch anew what was fetched: a guard before may have failed before it got so far."""
+        self._values.clear()
+        self._locals.clear()
+
     def class_of(self, source: Source) -> type | None:
         """The class that the value of a source is known to have by the guards so far."""
         return self.classes.get(source)
@@ -253,12 +258,19 @@ def held_weakly(guards: Sequence[Guard]) -> list[Any]:
 
 
 def find_misses(guards: Sequence[Guard], args: Sequence[Any]) -> list[Miss]:
-    """The guards that do not hold, in order."""
-    misses = []
-    for guard in guards:
-        if compile_guards([guard])(args) is None:
-            misses.append(Miss(guard, _fetched(guard, args)))
-    return misses
+    """The guards that do not hold, in order. All are checked by one function, since it takes long to compile one."""
+    code = _Code()
+    lines = []
+    for place, guard in enumerate(guards):
+        known = len(code.lines)
+        code.forget()
+        test = _test(code.value(guard.source), guard, code)
+        lines.extend(["    try:", *(f"        {line}" for line in code.lines[known:]), f"        if not ({test}): missed.append({place})"])
+        lines.extend(["    except GONE:", f"        missed.append({place})"])
+    missed: list[int] = []
+    exec(compile("\n".join(["def check(args, missed):", *(lines or ["    pass"])]), "<imp2tf guards>", "exec"), code.namespace)
+    code.namespace["check"](args, missed)
+    return [Miss(guards[place], _fetched(guards[place], args)) for place in missed]
 
 
 def _fetched(guard: Guard, args: Sequence[Any]) -> Any:
@@ -298,9 +310,14 @@ def _relax_list(source: Source, relaxations: Relaxations) -> None:
     relaxations.changed_lists.add(source)
 
 
-def is_superseded(guards: Sequence[Guard], relaxations: Relaxations) -> bool:
-    """Whether a graph takes a number for constant that has varied since and is an input of newer graphs."""
-    return any(guard.check == "literal" and type(guard.expected) in (int, float) and relaxations.number(guard.source) for guard in guards)
+def is_superseded(guards: Sequence[Guard], newer: Sequence[Guard], relaxations: Relaxations) -> bool:
+    """Whether a graph takes a number for constant that has varied since and that a newer graph does not take for constant."""
+    fixed = _fixed_numbers(newer)
+    return any(relaxations.number(source) and source not in fixed for source in _fixed_numbers(guards))
+
+
+def _fixed_numbers(guards: Sequence[Guard]) -> set[Source]:
+    return {guard.source for guard in guards if guard.check == "literal" and type(guard.expected) in (int, float)}
 
 
 def _differ_as_arrays(found: Any, expected: Any) -> bool:

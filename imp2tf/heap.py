@@ -19,10 +19,11 @@ from imp2tf.analysis.updates import NAME
 from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import ForeignCall, fall_back, is_library_file
 from imp2tf.places import Attribute, Cell, Contents, Global, Place, Tail
+from imp2tf.remembered import NumberMemory
 from imp2tf.results import Live, Object
 from imp2tf.session import NOT_STORED, Session, current
 from imp2tf.sources import AllDistinct, Argument, Both, Item, Keys, Length, Member, Pinned, Source
-from imp2tf.tf_compat import EagerTensor, capture_at_call_time, eager_scalar, is_symbolic_tensor
+from imp2tf.tf_compat import EagerTensor, capture_at_call_time, is_symbolic_tensor
 from imp2tf.values import NUMBER_DTYPES, UNBOUND, Deferred, Growable, PyNumber, Sentinel, numpy_value
 
 __all__ = [
@@ -210,14 +211,6 @@ def itself(found: Any) -> Any:
     return found
 
 
-def _int_input(found: Any) -> tf.Tensor:
-    return eager_scalar(found, tf.int64)
-
-
-def _float_input(found: Any) -> tf.Tensor:
-    return eager_scalar(found, tf.float64)
-
-
 class Fetch:
     """A graph input that is fetched anew at each call; there is one for each source and part of it."""
 
@@ -225,6 +218,7 @@ class Fetch:
         self.run = run
         self.source = source
         self.convert = convert
+        self.memory: Any = convert if isinstance(convert, NumberMemory) else None  # of a list: of all its parts
 
     def at(self, args: Sequence[Any]) -> Any:
         """The tensor, given the arguments of the call."""
@@ -268,7 +262,7 @@ def _literal(session: Session, value: Any, source: Source) -> Any:
     kind = type(value)
     if kind in (int, float) and session.relaxations.number(source) and (kind is float or -INT_RANGE < value < INT_RANGE):
         session.guard(source, "type" if kind is float else "int64", kind)
-        tensor = _input(session, source, tf.TensorSpec([], NUMBER_DTYPES[kind.__name__]), _int_input if kind is int else _float_input)
+        tensor = _input(session, source, tf.TensorSpec([], NUMBER_DTYPES[kind.__name__]), NumberMemory(kind.__name__))
         return PyNumber(kind.__name__, tensor)
     session.guard(source, "literal", value)
     return value
@@ -368,7 +362,7 @@ def contents(container: Any, for_copy: bool = False) -> Any:
     tail = session.raw(Tail(container))
     if tail is NOT_STORED or (isinstance(tail, list) and not tail):
         return base
-    whole = with_tail(base, tail)
+    whole = with_tail(base, tail, getattr(container, "maxlen", None))
     session.write(place, whole)
     session.write(Tail(container), [])
     return whole
@@ -381,13 +375,14 @@ def contents_without_tail(container: list[Any]) -> list[Any]:
     return _outer_contents(session, container, place) if raw is NOT_STORED else raw
 
 
-def with_tail(base: list[Any], tail: Any) -> Any:
-    """The elements of a list followed by what was appended to it."""
-    if isinstance(base, Growable) and isinstance(tail, list):
-        return current().run.extended(base, tail)
+def with_tail(base: list[Any], tail: Any, limit: int | None = None) -> Any:
+    """The elements of a list followed by what was appended to it; the last of them, for a deque of a greatest length."""
+    run = current().run
     if isinstance(tail, list):
-        return base + tail
-    return current().run.prepend(base, tail)
+        whole = run.extended(base, tail) if isinstance(base, Growable) else base + tail
+    else:
+        whole = run.prepend(base, tail)
+    return whole if limit is None else run.last(whole, limit)
 
 
 def _outer_contents(session: Session, container: Any, place: Contents) -> Any:
@@ -406,7 +401,8 @@ def _lift_elements(session: Session, container: Any, source: Source) -> Any:
     if isinstance(container, set):
         session.guard(source, "set", frozenset(container))
         return set(container)
-    grown = session.run.listed(container, source) if type(container) is list and source in session.relaxations.lists else None
+    varies = type(container) in (list, collections.deque) and source in session.relaxations.lists
+    grown = session.run.listed(container, source) if varies else None
     if grown is not None:
         session.relaxations.constant.discard(Length(source))
         return grown

@@ -5,6 +5,7 @@ loops do not explode. Then the functional While is built.
 """
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -15,9 +16,11 @@ from imp2tf.connectivity import Junction
 from imp2tf.effects import order_effects
 from imp2tf.errors import NoFixpoint, fall_back
 from imp2tf.exceptions import ProgramRaise, user_frames
+from imp2tf.heap import old_value
 from imp2tf.join import describe, join, without_stale
 from imp2tf.junctions import junctions_of, note_junction, results_vary
-from imp2tf.places import Place
+from imp2tf.places import Contents, Place
+from imp2tf.quick_graphs import make_quick
 from imp2tf.random_ops import draw_eagerly, readable
 from imp2tf.region import (
     Course,
@@ -32,7 +35,7 @@ from imp2tf.region import (
     scope,
 )
 from imp2tf.session import Log, Session, current
-from imp2tf.sharing import with_aliases
+from imp2tf.sharing import untouched, with_aliases
 from imp2tf.snapshots import freeze
 from imp2tf.specs import SCALAR, Constant, Spec
 from imp2tf.states import Box, State, Variables
@@ -66,6 +69,19 @@ class _Layout:
         return [*self.locals, *self.place_specs]
 
 
+@dataclasses.dataclass
+class _Built:
+    """A While of the graph: its results, whether it calls Python, the junctions in it whose ways are the first result.
+
+    `carried_through`: of containers, the indices or keys of elements that a turn leaves as they are.
+    """
+
+    outputs: list[tf.Tensor] = dataclasses.field(default_factory=list)
+    calls_python: bool = False
+    junctions: list[Junction] = dataclasses.field(default_factory=list)
+    carried_through: dict[Place, list[Any]] = dataclasses.field(default_factory=dict)
+
+
 def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hashable, most: int | None = None) -> None:
     """A While of the graph: `go` says whether it is entered; `step` runs the body and says whether it goes on, `most` times at most."""
     session = current()
@@ -79,7 +95,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     session.regions += 1
     session.loops += 1
     try:
-        layout, outputs, host, inner = _settled(session, go, step, state, site, pending, most)
+        layout, built = _settled(session, go, step, state, site, pending, most)
     finally:
         session.regions -= 1
         session.loops -= 1
@@ -87,25 +103,26 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     session.run.check_uses(session)
     graph = tf.compat.v1.get_default_graph()
     op = last_call(session, graph)
-    tensors = iter(outputs)
-    note_junction(session, graph, op, go, inner, [next(tensors)] if inner else [])
-    if host:
+    tensors = iter(built.outputs)
+    note_junction(session, graph, op, go, built.junctions, [next(tensors)] if built.junctions else [])
+    if built.calls_python:
         session.host_ops.add((id(graph), op.name))
         check(op)
-    arrive(session, state, layout.places, layout.specs, tensors)
+    itself = {place: {key: old_value(place)[key] for key in keys} for place, keys in built.carried_through.items()}
+    arrive(session, state, layout.places, layout.specs, tensors, itself)
     if pending is not None:
         raise_pending(session, pending.value)
 
 
 def _settled(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hashable,
-             pending: Box | None, most: int | None) -> tuple[_Layout, list[tf.Tensor], bool, list[Junction]]:
-    """The layout at which the loop's state no longer widens, and what `_build` gives for it."""
+             pending: Box | None, most: int | None) -> tuple[_Layout, _Built]:
+    """The layout at which the loop's state no longer widens, and the loop built with it."""
     before, variables = state.get(), Variables(step, *session.consumers)
     entry = [freeze(value) for value in before]
     layout = _first_layout(session, site, entry)
     for _ in range(MAX_WIDENINGS):
         try:
-            return layout, *_build(session, go, step, state, entry, layout, pending, most)
+            return layout, _build(session, go, step, state, entry, layout, pending, most)
         except _Widen as wider:
             layout = wider.layout
         finally:
@@ -119,7 +136,8 @@ def _first_layout(session: Session, site: Hashable, entry: list[Any]) -> _Layout
     if memo is None or len(memo.locals) != len(entry):
         return _Layout([_first_guess(value) for value in entry], [], [])
     places = [place for place in memo.places
-              if session.birth_depth(place.owner) <= session.depth and id(place.owner) not in session.sealed]
+              if session.birth_depth(place.owner) <= session.depth and not session.is_abandoned(place.owner)
+              and id(place.owner) not in session.sealed]
     specs = {place: without_stale(spec) for place, spec in zip(memo.places, memo.place_specs, strict=True)}
     return _Layout(
         [join(Constant(value), without_stale(spec)) for value, spec in zip(entry, memo.locals, strict=True)], places,
@@ -132,33 +150,34 @@ def _first_guess(value: Any) -> Spec:
 
 
 def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, entry: list[Any], layout: _Layout,
-           pending: Box | None, most: int | None) -> tuple[list[tf.Tensor], bool, list[Junction]]:
-    """The results of a While, whether it calls Python, and the junctions in it whose ways are the first result."""
+           pending: Box | None, most: int | None) -> _Built:
     places = [frozen_place(place, session.depth + 1) for place in layout.places]
     ways = [tf.zeros([layout.told], tf.bool)] if layout.told else []
     init = [go, *ways, *(tensor for value, spec in zip([*entry, *places], layout.specs, strict=True) for tensor in spec.pack(value))]
     shapes = [SCALAR, *(one.shape for one in ways), *(shape for spec in layout.specs for _, shape in spec.components())]
-    hosts: list[bool] = []
-    inner: list[Junction] = []
+    built = _Built()
 
     def body(_: tf.Tensor, *tensors: tf.Tensor) -> list[tf.Tensor]:
-        graph = tf.compat.v1.get_default_graph()
+        graph = make_quick(tf.compat.v1.get_default_graph())
         draw_eagerly(session, graph)
         session.counts["loop_traces"] += 1
         with session.log() as log, scope():
             outer, session.loop_depth = session.loop_depth, session.depth
             try:
                 arrive(session, state, layout.places, layout.specs, iter(tensors[len(ways):]))
+                entered = {place: copy.copy(old_value(place)) for place in layout.places if isinstance(place, Contents)}
                 go_on, *packed = _turn(session, step, state, layout, log, pending)
+                built.carried_through = {place: list(untouched(found, old_value(place))) for place, found in entered.items()}
             finally:
                 session.loop_depth = outer
-            inner[:], told = _told(session, layout, graph, packed, tensors)
+            built.junctions, told = _told(session, layout, graph, packed, tensors)
             outputs = readable([go_on, *told, *packed])
-            hosts.append(order_effects(session, graph))
+            built.calls_python = order_effects(session, graph, outputs)
             return outputs
 
     outputs = build_while(body, init, shapes, most if tape_may_record() else None)  # XLA makes room for what gradients keep of turns
-    return outputs[1:], bool(hosts and hosts[-1]), inner
+    built.outputs = outputs[1:]
+    return built
 
 
 def _told(session: Session, layout: _Layout, graph: Any, packed: list[tf.Tensor],

@@ -48,8 +48,8 @@ class Place:
         old = self.read()
         return lambda: self.write(old)
 
-    def written(self) -> Callable[[], Any]:
-        """A function that gives what has been written here by then, as a value that `write` takes."""
+    def written(self, value: Any) -> Callable[[], Any]:
+        """A function that gives what has been written here by then, as a value that `write` takes; `value` is what was expected."""
         return self.read
 
     def on(self, owner: Any) -> Place:
@@ -227,7 +227,7 @@ class Entries(dict[Any, Any]):
 
 
 class Tail(Place):
-    """What was appended to a list whose contents nobody read: one graph serves every length."""
+    """What was appended to a list or deque whose contents nobody read: one graph serves every length."""
 
     __slots__ = ()
     kind = "end"
@@ -239,12 +239,27 @@ class Tail(Place):
         self.owner.extend(value)
 
     def saved(self) -> Callable[[], None]:
+        if isinstance(self.owner, collections.deque):
+            return Contents(self.owner).saved()
         length = len(self.owner)
         return lambda: operator.delitem(self.owner, slice(length, None))
 
-    def written(self) -> Callable[[], Any]:
+    def written(self, value: Any) -> Callable[[], Any]:
+        if isinstance(self.owner, collections.deque) and self.owner.maxlen is not None:
+            return self._written_to_bounded(list(self.owner), value)
         length = len(self.owner)
-        return lambda: self.owner[length:]
+        return lambda: list(self.owner)[length:]
+
+    def _written_to_bounded(self, before: list[Any], value: Any) -> Callable[[], Any]:
+        """What stands where the expected elements would, if the elements before them are those that remain."""
+        remain = max(0, min(len(before), self.owner.maxlen - len(value)))
+
+        def found() -> Any:
+            now = list(self.owner)
+            same = all(map(operator.is_, now, before[len(before) - remain:]))
+            return now[remain:] if same else now
+
+        return found
 
 
 class FromEnd(Place):

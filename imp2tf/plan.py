@@ -16,17 +16,18 @@ import tensorflow as tf
 from imp2tf.arrays import TracedArray
 from imp2tf.compound_specs import holds_objects, may_be_lost
 from imp2tf.errors import LostValue, UnsupportedSyntax, fall_back
-from imp2tf.growable import GrowableList, stacked_column
+from imp2tf.growable import GrowableList, is_stackable, stacked_column
 from imp2tf.heap import contents, is_container
 from imp2tf.links import cause_of, context_of
 from imp2tf.places import Entries
+from imp2tf.remembered import rows_of
 from imp2tf.rewrite import SHARED
 from imp2tf.session import Session, resumed
 from imp2tf.snapshots import is_record
 from imp2tf.sources import Source
 from imp2tf.specs import Dense, Number, constants_in, realizing
 from imp2tf.tables import python_keys
-from imp2tf.tf_compat import is_symbolic_tensor, tape_may_record
+from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.tracebacks import set_traceback
 from imp2tf.values import (
     DEAD,
@@ -46,7 +47,7 @@ from imp2tf.values import (
 
 __all__ = ["Build", "Recipe", "Recorder"]
 
-FEW = 8
+MOST_DROPPED = 16
 GONE = object()
 
 
@@ -113,6 +114,17 @@ class Recorder:
     def _number(self, value: PyNumber) -> Recipe:
         index, kind = self._index(value.tensor), NUMBER_TYPES[value.kind]
         return lambda build: kind(build.tensors[index].numpy())
+
+    def number(self, value: PyNumber, memory: Any) -> Recipe:
+        """The recipe of a number that is an input of the next call."""
+        index, kind = self._index(value.tensor), NUMBER_TYPES[value.kind]
+
+        def make(build: Build) -> Any:
+            made = kind(build.tensors[index].numpy())
+            memory.came_of(made, build.tensors[index])
+            return made
+
+        return make
 
     def _one_of(self, value: Union) -> Recipe:
         tag = self._index(value.tag)
@@ -245,12 +257,17 @@ class Recorder:
 
         return entries if isinstance(found, dict) else items
 
-    def elements_again(self, found: Growable, owner: Source) -> Recipe:
+    def elements_again(self, found: Growable, owner: Source, memory: Any) -> Recipe:
         """As `elements`, of a list that was an input; an element with the value of the one that stands there is taken to be that one."""
+        if memory is not None and memory.kind == found.element.key():
+            with resumed(self.session):
+                columns = self._columns(found)
+            return lambda build: memory.elements(owner.fetch(build.args), [build.tensors[index] for index in columns])
         recipe = self.elements(found)
 
         def make(build: Build) -> Any:
-            there, made = owner.fetch(build.args), recipe(build)
+            container, made = owner.fetch(build.args), recipe(build)
+            there = list(container)[_dropped(list(container), made):] if isinstance(container, collections.deque) else container
             return [old if _is_as_before(old, new) else new for old, new in zip(there, made)] + made[len(there):]
 
         return make
@@ -294,7 +311,7 @@ class Recorder:
             self._refuse_copies()
         if may_be_lost(element):
             fall_back(LostValue, "an object made anew in a branch or loop leaves the function in a list")
-        if isinstance(element, (Dense, Number)) and element.components()[0][1].is_fully_defined():
+        if is_stackable(element):
             return self._stacked(found, element)
         start, count = len(self.tensors), len(found.handles)
         self.tensors.extend(found.handles)
@@ -307,12 +324,18 @@ class Recorder:
 
         return make
 
-    def _stacked(self, found: Growable, element: Dense | Number) -> Recipe:
-        """Elements of one shape leave the graph as one tensor."""
-        stacked = self._index(stacked_column(found, 0))
+    def _stacked(self, found: Growable, element: Any) -> Recipe:
+        """Elements of one shape leave the graph as one tensor, tuples as one for each of their parts."""
+        columns = self._columns(found)
         if isinstance(element, Number):
-            return lambda build: build.tensors[stacked].numpy().tolist()
-        return lambda build: _rows(build.tensors[stacked])
+            return lambda build: build.tensors[columns[0]].numpy().tolist()
+        if isinstance(element, Dense):
+            return lambda build: rows_of(build.tensors[columns[0]])
+        return lambda build: [element.realize(iter(row)) for row in zip(*[rows_of(build.tensors[index]) for index in columns], strict=True)]
+
+    def _columns(self, found: Growable) -> list[int]:
+        """The tensors of all elements, which have the same shapes."""
+        return [self._index(stacked_column(found, number)) for number in range(len(found.handles) - 1)]
 
     def _fields(self, value: Any) -> Recipe:
         parts = {name: self._add(field) for name, field in value.__dict__.items()}
@@ -396,12 +419,10 @@ class Recorder:
         return once
 
 
-def _rows(stacked: tf.Tensor) -> list[tf.Tensor]:
-    """The elements of a list; few that no tape follows are made of what NumPy sees, which is faster than an operation."""
-    count = stacked.shape[0]
-    if count > FEW or tape_may_record():
-        return list(tf.unstack(stacked))
-    return [tf.convert_to_tensor(row, stacked.dtype) for row in stacked.numpy()]
+def _dropped(there: list[Any], made: list[Any]) -> int:
+    """How many elements the front of a deque has lost, if it is a few and all others are as they were; else none."""
+    counts = range(max(0, len(there) - len(made)), min(len(there), MOST_DROPPED))
+    return next((count for count in counts if all(map(_is_as_before, there[count:], made))), 0)
 
 
 def _is_as_before(old: Any, new: Any) -> bool:

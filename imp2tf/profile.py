@@ -173,6 +173,7 @@ class Recording(_Watcher):
     def entered(self, function: Any, place: tuple[str, int] = ("", 0)) -> Any:
         watched = super().entered(function, place)
         self.profile.updates |= getattr(watched, "__imp2tf_updates__", frozenset())  # methods show what their functions have
+        self.profile.recursive |= _is_in(place, watched)
         return watched
 
     def called(self, function: Any, site: Site) -> Any:
@@ -188,6 +189,14 @@ class Recording(_Watcher):
         if touched():
             self.profile.changing.add(site)
         return result
+
+
+def _is_in(place: tuple[str, int], function: Any) -> bool:
+    """Whether a place is in the text of a function."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    if code is None or code.co_filename != place[0] or place[1] <= code.co_firstlineno:
+        return False
+    return any(line == place[1] for _, _, line in code.co_lines())
 
 
 class Replay(_Watcher):

@@ -8,10 +8,12 @@ which is the source map.
 from __future__ import annotations
 
 import ast
-import copy
 import functools
+from typing import Any
 
 import gast
+
+from imp2tf.analysis.walking import children, walk
 
 __all__ = ["GIVEN", "OPERATORS", "RUNTIME", "is_runtime_call", "located", "name", "quote", "quote_expr", "renamed_operators", "store"]
 
@@ -23,7 +25,7 @@ RUNTIME = "imp2tf_rt"  # stands for `rt` in code that is generated before it is 
 
 def renamed_operators(tree: gast.AST, to: str) -> gast.AST:
     """A tree in which generated code calls the operators by another name, since the program has that one itself."""
-    for node in gast.walk(tree):
+    for node in walk(tree):
         if getattr(node, "is_generated", False):
             node.id = to
     return tree
@@ -39,39 +41,67 @@ def _parsed(template: str) -> tuple[gast.stmt, ...]:
     return tuple(gast.ast_to_gast(ast.parse(template)).body)
 
 
-class _Fill(gast.NodeTransformer):
-    """Replaces names by trees, and statements that are a lone name by lists of statements."""
-
-    def __init__(self, parts: dict[str, object]) -> None:
-        self.parts = parts
-
-    def visit_Name(self, node: gast.Name) -> gast.AST:
-        part = self.parts.get(node.id)
-        if part is None:
-            return node
-        return gast.Name(part, node.ctx, None, None) if isinstance(part, str) else part
-
-    def visit_Expr(self, node: gast.Expr) -> object:
-        if isinstance(node.value, gast.Name) and isinstance(self.parts.get(node.value.id), list):
-            return self.parts[node.value.id]
-        return self.generic_visit(node)
-
-
 def quote(template: str, at: gast.AST, **parts: object) -> list[gast.stmt]:
     """The statements of a template; parts are expressions, lists of statements, or names as text."""
+    place = _place(at)
     found: list[gast.stmt] = []
     for stmt in _parsed(template):
-        blank = copy.deepcopy(stmt)
-        for node in gast.walk(blank):
-            if hasattr(node, "lineno"):
-                node.lineno = None
-            if isinstance(node, gast.Name) and node.id == OPERATORS:
-                node.is_generated = True
-        new = _Fill(parts).visit(blank)
+        new = _filled(stmt, parts, place)
         found.extend(new if isinstance(new, list) else [new])
-    for stmt in found:
-        located(stmt, at)
     return found
+
+
+def _filled(node: gast.AST, parts: dict[str, object], place: dict[str, object]) -> Any:
+    """A template with its names replaced by trees, and statements that are a lone name by lists of statements."""
+    kind = type(node)
+    if kind is gast.Name and node.id in parts:
+        part = parts[node.id]
+        return _at(gast.Name(part, node.ctx, None, None), place) if isinstance(part, str) else _given(part, place)
+    if kind is gast.Expr and type(node.value) is gast.Name and isinstance(parts.get(node.value.id), list):
+        return [_given(stmt, place) for stmt in parts[node.value.id]]  # type: ignore[attr-defined]
+    new = kind()
+    for field in node._fields:
+        value = getattr(node, field, None)
+        if isinstance(value, list):
+            value = [one for item in value for one in _as_list(_filled(item, parts, place) if isinstance(item, gast.AST) else item)]
+        elif isinstance(value, gast.AST) and value._fields:
+            value = _filled(value, parts, place)
+        setattr(new, field, value)
+    if kind is gast.Name and new.id == OPERATORS:
+        new.is_generated = True
+    return _at(new, place) if isinstance(new, PLACED) else new
+
+
+def _as_list(found: Any) -> list[Any]:
+    return found if isinstance(found, list) else [found]
+
+
+PLACED = (gast.expr, gast.stmt, gast.excepthandler)
+
+
+def _place(at: gast.AST) -> dict[str, object]:
+    """The place of what comes from a node; of a statement with a body, that of its first line."""
+    line, column = getattr(at, "end_lineno", None), getattr(at, "end_col_offset", None)
+    if isinstance(at, (gast.For, gast.While, gast.If, gast.With, gast.Try)) and line != at.lineno:
+        line, column = at.lineno, at.col_offset + 1  # CPython counts a call of an attribute to the last line of the attribute
+    begin = {key: getattr(at, key) for key in ("lineno", "col_offset") if hasattr(at, key)}
+    return {**begin, "end_lineno": line, "end_col_offset": column}
+
+
+def _at(node: gast.AST, place: dict[str, object]) -> gast.AST:
+    node.__dict__.update(place)
+    return node
+
+
+def _given(part: Any, place: dict[str, object]) -> Any:
+    """A part, with a place for all of it that has none. What has one is placed as a whole."""
+    if isinstance(part, PLACED):
+        if getattr(part, "lineno", None) is not None:
+            return part
+        _at(part, place)
+    for child in children(part):
+        _given(child, place)
+    return part
 
 
 def quote_expr(template: str, at: gast.AST, **parts: object) -> gast.expr:
@@ -82,14 +112,12 @@ def quote_expr(template: str, at: gast.AST, **parts: object) -> gast.expr:
 
 
 def located(new: gast.AST, at: gast.AST) -> gast.AST:
-    """Give every node under `new` that has no place yet the place of `at`; of a statement with a body, that of its first line."""
-    line, column = getattr(at, "end_lineno", None), getattr(at, "end_col_offset", None)
-    if isinstance(at, (gast.For, gast.While, gast.If, gast.With, gast.Try)) and line != at.lineno:
-        line, column = at.lineno, at.col_offset + 1  # CPython counts a call of an attribute to the last line of the attribute
-    for node in gast.walk(new):
-        if isinstance(node, (gast.expr, gast.stmt, gast.excepthandler)) and getattr(node, "lineno", None) is None:
-            gast.copy_location(node, at)
-            node.end_lineno, node.end_col_offset = line, column
+    """Give every node under `new` that has no place yet the place of `at`."""
+    place = _place(at)
+    if isinstance(new, PLACED) and getattr(new, "lineno", None) is None:
+        _at(new, place)
+    for child in children(new):
+        _given(child, place)
     return new
 
 

@@ -9,6 +9,7 @@ on in a branch of its own (`Course`): the call that raised, and all calls around
 """
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
@@ -19,14 +20,15 @@ import tensorflow as tf
 from imp2tf.effects import has_effects_so_far, order_effects, stop_run
 from imp2tf.errors import Fallback, GraphRefused, RaisesUnderTry, TraceFailed, fall_back
 from imp2tf.exceptions import ProgramRaise, Retry, rebuilder, user_frames
-from imp2tf.heap import contents, contents_without_tail, old_value, with_tail
+from imp2tf.heap import LITERALS, contents, contents_without_tail, old_value, with_tail
 from imp2tf.join import join
 from imp2tf.junctions import BranchFlags, note_junction
 from imp2tf.places import Contents, Place, Tail
+from imp2tf.quick_graphs import make_quick
 from imp2tf.random_ops import draw_eagerly
 from imp2tf.records import OnItsWay, record_of, renewed, split_records
 from imp2tf.session import Log, Session, current
-from imp2tf.sharing import patched, with_aliases
+from imp2tf.sharing import patched, untouched, with_aliases, with_untouched
 from imp2tf.snapshots import Snapshot, freeze, frozen_elements
 from imp2tf.specs import Constant, Spec
 from imp2tf.states import NO_STATE, Box, State, Variables
@@ -160,7 +162,7 @@ Side = tuple[Any, Any, _Path]  # the graph of a branch, its automatic control de
 
 
 def _branch(session: Session, name: str, outer: Any) -> tuple[Any, Any]:
-    graph = branch_graph(name, outer)
+    graph = make_quick(branch_graph(name, outer))
     draw_eagerly(session, graph)
     return graph, AutomaticControlDependencies()
 
@@ -177,10 +179,31 @@ def _build(session: Session, outer: Any, pred: tf.Tensor, sides: Sequence[Side],
     if any(hosts):
         session.host_ops.add((id(outer), op.name))
     session.regions -= 1
-    arrive(session, state, places, specs, outputs)
+    arrive(session, state, places, specs, outputs, _carried_through(sides, places))
     note_junction(session, outer, op, pred, flags.keys, outputs)
     if any(path.dead for _, _, path in sides):
         check(op)
+
+
+def _carried_through(sides: Sequence[Side], places: list[Place]) -> dict[Place, dict[Any, Any]]:
+    """The elements of containers that both branches leave as they were: they stay the objects that they are."""
+    alive = [(graph, path) for graph, _, path in sides if not path.dead]
+    if not alive:
+        return {}
+    (graph, first), (_, last) = alive[0], alive[-1]
+    found: dict[Place, dict[Any, Any]] = {
+        place: untouched(first.writes[place].elements, last.writes[place].elements) for place in places if isinstance(place, Contents)
+    }
+    if len(alive) == 1:  # what is of the branch itself is no element from before
+        for kept in found.values():
+            for key in [key for key, one in kept.items() if not all(_is_from_before(part, graph) for part in tf.nest.flatten(one))]:
+                del kept[key]
+    return found
+
+
+def _is_from_before(value: Any, graph: Any) -> bool:
+    """Whether a value is none that `graph` computes."""
+    return value.graph is not graph if isinstance(value, tf.Tensor) else isinstance(value, LITERALS)
 
 
 def note_cells(session: Session, *functions: Callable[..., Any]) -> None:
@@ -201,14 +224,15 @@ def last_call(session: Session, graph: Any) -> tf.Operation:
 def _settle_appends(session: Session, paths: list[tuple[Any, _Path]]) -> None:
     """Where one path has read a list, what another only appended to it becomes part of its contents there too."""
     read = {id(place.owner): place.owner for _, path in paths for place in path.writes if isinstance(place, Contents)}
-    for owner in [one for one in read.values() if not session.is_born(one) and isinstance(one, list)]:
+    owners: list[Any] = [one for one in read.values() if not session.is_born(one) and isinstance(one, (list, collections.deque))]
+    for owner in owners:
         before = contents_without_tail(owner)
         contents(owner)
         for graph, path in paths:
             tail = path.writes.get(Tail(owner))
             if tail is not None and not path.dead and Contents(owner) not in path.writes:
                 with graph.as_default():
-                    whole = with_tail(frozen_elements(before, session.depth + 1), tail.elements)
+                    whole = with_tail(frozen_elements(before, session.depth + 1), tail.elements, getattr(owner, "maxlen", None))
                 path.writes[Contents(owner)] = Snapshot(owner, whole, inner=True)
                 path.writes[Tail(owner)] = Snapshot([], [], inner=True)
 
@@ -236,20 +260,21 @@ def _close_branch(session: Session, graph: Any, deps: Any, values: list[Any], sp
         returned = [deps.mark_as_return(graph.capture(tensor)) for tensor in tensors]
         graph.structured_outputs = returned
         graph.outputs.extend(returned)
-        host = order_effects(session, graph)
+        host = order_effects(session, graph, returned)
         deps.__exit__(None, None, None)
         graph.control_outputs.extend(deps.ops_which_must_run)
     return host
 
 
-def arrive(session: Session, state: State, places: list[Place], specs: list[Spec], tensors: Iterator[tf.Tensor]) -> None:
-    """Go on with the joined values."""
+def arrive(session: Session, state: State, places: list[Place], specs: list[Spec], tensors: Iterator[tf.Tensor],
+           carried_through: dict[Place, dict[Any, Any]] | None = None) -> None:
+    """Go on with the joined values; of containers, elements that were `carried_through` are those from before."""
     count = len(specs) - len(places)
     values = tuple(spec.unpack(tensors) for spec in specs[:count])
     contents = [unpacked(place, spec, tensors) for place, spec in zip(places, specs[count:], strict=True)]
     found = patched([*range(count), *places], specs, [*values, *contents])
     for place, value in zip(places, found[count:], strict=True):
-        session.write(place, value)
+        session.write(place, with_untouched(value, carried_through.get(place, {})) if carried_through else value)
     state.set(tuple(found[:count]))
 
 

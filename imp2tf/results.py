@@ -368,6 +368,7 @@ class Profile:
     wanted: bool = False  # a trace has met a call of unknown kind
     runs: int = 0  # in Python that were watched
     updates: set[tuple[str, str, bool]] = dataclasses.field(default_factory=set)  # by functions that are called (`analysis.updates`)
+    recursive: bool = False  # a function calls itself
 
     def note(self, site: Site, kind: Kind) -> None:
         """A call has returned this."""

@@ -16,6 +16,7 @@ from imp2tf.analysis.evaluated import parameters
 from imp2tf.analysis.flow import always_exits, may_exit
 from imp2tf.analysis.liveness import Liveness, liveness
 from imp2tf.analysis.scopes import FunctionScope, bound_names, read_names, scopes
+from imp2tf.analysis.walking import children, walk
 from imp2tf.quote import GIVEN, located, name, quote, quote_expr
 
 __all__ = ["Block", "Converter", "Rewriter", "rewrite_function"]
@@ -305,12 +306,12 @@ def holds_raise(stmt: gast.AST) -> bool:
     """Whether a statement itself (not a function defined in it) may raise by ``raise`` or ``assert``."""
     if isinstance(stmt, (gast.FunctionDef, gast.Lambda, gast.ClassDef, gast.AsyncFunctionDef)):
         return False
-    return isinstance(stmt, (gast.Raise, gast.Assert)) or any(holds_raise(child) for child in gast.iter_child_nodes(stmt))
+    return isinstance(stmt, (gast.Raise, gast.Assert)) or any(holds_raise(child) for child in children(stmt))
 
 
 def holds_try(stmt: gast.AST) -> bool:
     """Whether a statement holds a ``try`` or ``with``, in whose body a raise is an exit."""
-    return any(isinstance(one, (gast.Try, gast.With)) for one in gast.walk(stmt))
+    return any(isinstance(one, (gast.Try, gast.With)) for one in walk(stmt))
 
 
 def needs_exit_code(body: Sequence[gast.stmt]) -> bool:
@@ -323,22 +324,22 @@ def _has_jump(node: gast.AST) -> bool:
         return False
     if isinstance(node, (*JUMPS, gast.Try, gast.With)):
         return True
-    return any(_has_jump(child) for child in gast.iter_child_nodes(node))
+    return any(_has_jump(child) for child in children(node))
 
 
 def definitely_bound(node: gast.FunctionDef, scope: FunctionScope) -> frozenset[str]:
     """Locals that are bound whenever they are read: parameters, and names first met in a plain assignment."""
     deleted = {
-        target.id for one in gast.walk(node) if isinstance(one, gast.Delete) for target in one.targets if isinstance(target, gast.Name)
+        target.id for one in walk(node) if isinstance(one, gast.Delete) for target in one.targets if isinstance(target, gast.Name)
     }
     handlers = {
-        one.name.id if isinstance(one.name, gast.Name) else one.name for one in gast.walk(node) if isinstance(one, gast.ExceptHandler)
+        one.name.id if isinstance(one.name, gast.Name) else one.name for one in walk(node) if isinstance(one, gast.ExceptHandler)
     }
     met: set[str] = set(scope.params)
     bound: set[str] = set(scope.params)
     for stmt in node.body:
         here = bound_names([stmt])
-        if isinstance(stmt, SIMPLE) and not any(isinstance(one, gast.NamedExpr) for one in gast.walk(stmt)):
+        if isinstance(stmt, SIMPLE) and not any(isinstance(one, gast.NamedExpr) for one in walk(stmt)):
             met |= read_names([stmt]) - bound if not isinstance(stmt, gast.FunctionDef) else read_names([stmt]) - bound - here
             bound |= here - met
         met |= here | read_names([stmt])
@@ -400,6 +401,6 @@ NEVER_LEFT = (gast.While, gast.For, gast.Try, gast.With, gast.Break, gast.Contin
 
 def check_lowered(node: gast.AST, by_node: Mapping[type, Converter]) -> None:
     """Nothing may be left of the control flow that a converter lowers."""
-    for one in gast.walk(node):
+    for one in walk(node):
         if isinstance(one, NEVER_LEFT) and type(one) in by_node and not isinstance(node, gast.ClassDef):
             raise AssertionError(f"{type(one).__name__} is left after the rewrite")

@@ -11,6 +11,7 @@ from imp2tf import calls
 from imp2tf.containers import concatenated, detached, grow
 from imp2tf.elements import check_uses
 from imp2tf.exceptions import StopRun, located
+from imp2tf.growable_items import item_of
 from imp2tf.iterables import each
 from imp2tf.operations import compare_operation
 from imp2tf.state_lists import extended, listed
@@ -78,6 +79,13 @@ class Run:
     check_uses = staticmethod(check_uses)
     detached = staticmethod(detached)
     equal = staticmethod(functools.partial(compare_operation, "=="))
+
+    @staticmethod
+    def last(items: list[Any] | Growable, limit: int) -> Any:
+        """The last elements, as many as a deque of that greatest length keeps."""
+        if isinstance(items, Growable):
+            return item_of(items, slice(-limit, None) if limit else slice(0, 0))
+        return items[max(0, len(items) - limit):]
 
     @staticmethod
     def prepend(items: list[Any] | Growable, tail: Growable) -> Growable:

@@ -18,9 +18,10 @@ import tensorflow as tf
 from imp2tf.errors import ForeignCall, fall_back
 from imp2tf.heap import Fetch, itself
 from imp2tf.places import Place
+from imp2tf.remembered import NumberMemory
 from imp2tf.session import Session
 from imp2tf.sources import Setting
-from imp2tf.tf_compat import capture_at_call_time, eager_scalar, global_seed, seed_generator, set_seed_generator
+from imp2tf.tf_compat import capture_at_call_time, global_seed, seed_generator, set_seed_generator
 from imp2tf.values import PyNumber
 
 __all__ = ["SEEDS_TO_COME", "OperationSeeds", "draws_can_be_inputs", "leave_draws_to_host", "look_further_ahead",
@@ -121,7 +122,7 @@ class _Position(Place):
         seeds = self.owner.seeds()
         return functools.partial(setattr, seeds, "position", seeds.position)
 
-    def written(self) -> Callable[[], Any]:
+    def written(self, value: Any) -> Callable[[], Any]:
         return lambda: self.owner.seeds().position
 
 
@@ -190,12 +191,8 @@ def _enter(session: Session) -> None:
     session.guard(Setting("a global seed is set", _is_seeded), "literal", True)
     source = session.source_of_place(POSITION)
     session.guard(source, "int64", int)
-    tensor = capture_at_call_time(session.graph, _fetch(session, source, _scalar), tf.TensorSpec([], tf.int64))
+    tensor = capture_at_call_time(session.graph, _fetch(session, source, NumberMemory("int")), tf.TensorSpec([], tf.int64))
     session.reads[POSITION] = PyNumber("int", tensor)
-
-
-def _scalar(found: int) -> tf.Tensor:
-    return eager_scalar(found, tf.int64)
 
 
 def _input(session: Session, source: Setting, shape: list[int | None]) -> tf.Tensor:

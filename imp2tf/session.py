@@ -216,6 +216,7 @@ class Session:
         self.fetches: dict[tuple[Source, int], Any] = {}
         self.references: list[tuple[Any, Source]] = []
         self.births: dict[int, int] = {}
+        self._births_under: dict[int, Log | None] = {}  # the log that was open then
         self.sealed, self.taken = set[int](), set[int]()  # elements of lists of run-time length; those taken out of theirs
         self.keys_of_dicts: set[int] = set()  # objects that dicts and sets know by their fields
         self.elements: dict[int, Any] = {}  # containers whose contents stand in a list of run-time length (`imp2tf.elements`)
@@ -279,12 +280,18 @@ class Session:
     def born(self, value: Any) -> Any:
         """Note that `value` was made by this trace (and is not yet known to anybody else)."""
         self.births[id(value)] = self.depth
+        self._births_under[id(value)] = self.logs[-1] if self.logs else None
         self.kept.append(value)
         return value
 
     def is_born(self, value: Any) -> bool:
         """Whether `value` was made by this trace."""
         return id(value) in self.births
+
+    def is_abandoned(self, value: Any) -> bool:
+        """Whether `value` was made in a region that has ended, maybe without being kept."""
+        under = self._births_under.get(id(value))
+        return under is not None and all(log is not under for log in self.logs)
 
     def birth_depth(self, value: Any) -> int:
         """The depth `value` was born at; 0 if it existed before the trace."""
@@ -302,6 +309,11 @@ class Session:
     def source_of_place(self, place: Place) -> Source:
         """The road to a place of an object that existed before the trace."""
         return PlacePart(self.source_of(place.owner), type(place), place.key)
+
+    def memory_of(self, source: Source) -> Any:
+        """What remembers the input that comes from there (`imp2tf.remembered`), None if nothing does."""
+        fetch = self.fetches.get((source, 0))
+        return fetch.memory if fetch is not None else None
 
     def guard(self, source: Source, check: str, expected: Any) -> None:
         """Assume something of the value that `source` gives at each call."""

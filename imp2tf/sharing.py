@@ -8,18 +8,21 @@ dict or the name of a field. The families tell which alternative of a value of s
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
+
+import tensorflow as tf
 
 from imp2tf.compound_specs import Items, Mapping, OneOf, Record, SameAs
 from imp2tf.errors import SeveralKinds, fall_back
 from imp2tf.growable import GrowableList
 from imp2tf.join import describe
-from imp2tf.snapshots import Alias, Snapshot, objects_in
+from imp2tf.links import set_links
+from imp2tf.snapshots import Alias, Snapshot, fields_of, objects_in
 from imp2tf.specs import Spec
 from imp2tf.values import Union
 
-__all__ = ["patched", "shares_objects", "with_aliases"]
+__all__ = ["patched", "shares_objects", "untouched", "with_aliases", "with_untouched"]
 
 Steps = tuple[Any, ...]
 
@@ -67,6 +70,30 @@ def _marked_elements(elements: Any, mark: Callable[[Any, Any], Any]) -> Any:
     return elements
 
 
+# ------------------------------------------------------------------------------------------------ what stays itself
+def untouched(before: Any, after: Any) -> dict[Any, Any]:
+    """Of the elements of a container those that are the same object before and after, and are tensors or made of some; by index or key."""
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        pairs: Iterable[tuple[Any, Any]] = enumerate(before)
+    elif isinstance(before, dict) and isinstance(after, dict):
+        pairs = [(key, one) for key, one in before.items() if key in after]
+    else:
+        return {}
+    return {key: one for key, one in pairs if one is after[key] and isinstance(one, (tf.Tensor, tuple, tf.__internal__.CompositeTensor))}
+
+
+def with_untouched(elements: Any, kept: dict[Any, Any]) -> Any:
+    """The elements of a container after a region, where some stand that the region has only carried through."""
+    if isinstance(elements, Union) and kept:
+        return Union(elements.tag, [with_untouched(one, kept) for one in elements.alternatives])
+    if isinstance(elements, (list, dict)) and kept:
+        elements = elements.copy()
+        for key, one in kept.items():
+            if isinstance(elements, list) or key in elements:
+                elements[key] = one
+    return elements
+
+
 # ------------------------------------------------------------------------------------------------ putting together
 def patched(slots: Sequence[Hashable], specs: Sequence[Spec], values: list[Any]) -> list[Any]:
     """The values of the slots, with the objects themselves in the place of aliases."""
@@ -99,7 +126,9 @@ def _patch(spec: Spec, value: Any, known: dict[Hashable, tuple[Spec, Any]]) -> A
         return value
     if isinstance(spec, Record):
         for name, part in zip(spec.names, spec.parts[spec.args:], strict=True):
-            value.__dict__[name] = _patch(part, value.__dict__[name], known)
+            patch = {name: _patch(part, fields_of(value)[name], known)}
+            set_links(value, patch)
+            value.__dict__.update(patch)
         return value
     return _refuse()
 
@@ -116,7 +145,7 @@ def _find(path: Any, known: dict[Hashable, tuple[Spec, Any]]) -> Any:
     for of, key in steps:
         spec, value = _alternative(spec, value, of)
         if isinstance(spec, Record) and key in spec.names:
-            spec, value = spec.parts[spec.args + spec.names.index(key)], value.__dict__[key]
+            spec, value = spec.parts[spec.args + spec.names.index(key)], fields_of(value)[key]
         elif isinstance(spec, Mapping) and key in spec.keys:
             spec, value = spec.parts[spec.keys.index(key)], value[key]
         elif isinstance(spec, Items):

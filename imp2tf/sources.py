@@ -28,6 +28,7 @@ __all__ = [
     "PlacePart",
     "Setting",
     "Source",
+    "reads_plainly",
 ]
 
 
@@ -195,11 +196,19 @@ class PlacePart(Part):
         return f"{code.constant(attribute_of)}({owner}, {self.key!r})"
 
 
+_plain_reads: list[Any] = [object.__getattribute__]
+
+
+def reads_plainly(method: Callable[[Any, str], Any]) -> None:
+    """A ``__getattribute__`` that, while no trace runs, gives what Python's own gives."""
+    _plain_reads.append(method)
+
+
 def has_plain_fields(cls: type, name: str) -> bool:
     """Whether objects of a class keep an attribute in a dict that nothing hides."""
     return not issubclass(cls, type) and cls.__dictoffset__ != 0 and slot_of(cls, name) is None and not any(
         "__dict__" in vars(base) and not isinstance(vars(base)["__dict__"], types.GetSetDescriptorType) for base in cls.__mro__
-    ) and cls.__getattribute__ is object.__getattribute__
+    ) and cls.__getattribute__ in _plain_reads
 
 
 def attribute_of(owner: Any, name: str) -> Any:

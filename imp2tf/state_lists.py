@@ -7,7 +7,7 @@ That holds for lists of tensors of one shape, of Python numbers, and of tuples o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import tensorflow as tf
@@ -16,6 +16,7 @@ from imp2tf.compound_specs import Items
 from imp2tf.containers import grow
 from imp2tf.growable import growable_of, joined
 from imp2tf.heap import INT_RANGE, Fetch
+from imp2tf.remembered import ListMemory
 from imp2tf.session import Session, current
 from imp2tf.sources import Source
 from imp2tf.specs import Dense, Number, Spec
@@ -25,19 +26,20 @@ from imp2tf.values import NUMBER_DTYPES, Growable, number_kind
 __all__ = ["extended", "listed"]
 
 
-def listed(container: list[Any], source: Source) -> Growable | None:
-    """The elements of a list that varies in length; None where they are not of one kind."""
+def listed(container: Sequence[Any], source: Source) -> Growable | None:
+    """The elements of a list or deque that varies in length; None where they are not of one kind."""
     session = current()
     element = _kind_of_all(container) if container else session.relaxations.kinds_of_lists.get(source)
     if element is None:
         return None
     session.relaxations.kinds_of_lists[source] = element
-    session.guard(source, "elements", Elements(element))
+    parts = _parts(element)
+    memory = ListMemory([_column(part, path) for part, path in parts], element)
     count = _input(session, source, _length, tf.TensorSpec([], tf.int32), 0)
-    columns = [
-        _input(session, source, _column(part, path), tf.TensorSpec([None, *shape], dtype), number)
-        for number, (part, path) in enumerate(_parts(element), 1) for dtype, shape in part.components()
-    ]
+    memory = session.fetches[source, 0].memory = session.memory_of(source) or memory
+    session.guard(source, "elements", Elements(element, type(container), memory))
+    specs = [tf.TensorSpec([None, *shape], dtype) for part, _ in parts for dtype, shape in part.components()]
+    columns = [_input(session, source, memory.column(number), spec, number + 1) for number, spec in enumerate(specs)]
     with session.graph.as_default(), tf.control_dependencies(None):
         return growable_of(element, columns, count)
 
@@ -50,13 +52,15 @@ def extended(base: Growable, items: Sequence[Any]) -> Growable:
 class Elements:
     """The kind of all elements of a list, as a guard checks it."""
 
-    def __init__(self, element: Spec) -> None:
+    def __init__(self, element: Spec, kind: type, memory: ListMemory) -> None:
+        self._kind, self._memory = kind, memory
         self._parts = [(_test(part), path) for part, path in _parts(element)]
         self._tuples = [(part, path) for part, path in _tuples(element)]
 
     def holds(self, value: Any) -> bool:
         """Whether a list consists of such elements."""
-        return type(value) is list and all(map(self._fits, value))
+        found = cast("list[Any]", value)
+        return type(value) is self._kind and (self._memory.knows(found) or all(map(self._fits, found)))
 
     def _fits(self, item: Any) -> bool:
         shaped = all(type(found := _at(item, path)) is tuple and len(found) == count for count, path in self._tuples)
@@ -67,7 +71,7 @@ class Elements:
 Path = tuple[int, ...]
 
 
-def _kind_of_all(items: list[Any]) -> Spec | None:
+def _kind_of_all(items: Sequence[Any]) -> Spec | None:
     kinds = list(map(_kind_of, items))
     first = kinds[0]
     return first if first is not None and all(one is not None and one.key() == first.key() for one in kinds) else None

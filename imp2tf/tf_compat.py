@@ -8,12 +8,15 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from tensorflow.python import pywrap_tfe as _runtime
+from tensorflow.python.client import pywrap_tf_session as _graphs
+from tensorflow.python.data.ops import iterator_ops as _iterators
 from tensorflow.python.eager import cancellation as _cancellation
 from tensorflow.python.eager import context as _context
 from tensorflow.python.eager import core as _core
@@ -31,6 +34,7 @@ from tensorflow.python.ops import handle_data_util as _handle_data
 from tensorflow.python.ops import resource_variable_ops as _variables
 from tensorflow.python.ops import tensor_array_ops as _arrays
 from tensorflow.python.ops import while_v2 as _while_v2
+from tensorflow.python.util import tf_stack as _stack
 
 from imp2tf.trials import APART, COMPILED, QUICK, Compiler, Form, Trial
 
@@ -59,8 +63,10 @@ __all__ = [
     "direct_call",
     "dtype_of_list",
     "dtype_test",
+    "eager_array",
     "eager_context",
     "eager_scalar",
+    "fetching",
     "function_bodies",
     "function_graph",
     "gated",
@@ -71,6 +77,9 @@ __all__ = [
     "is_deterministic",
     "is_stateful_op",
     "is_symbolic_tensor",
+    "new_operation",
+    "op_definition",
+    "read_stack",
     "record",
     "redirect",
     "replica_of_call",
@@ -114,8 +123,16 @@ def dtype_test(tensor: str, dtype: tf.DType) -> str:
 
 
 def eager_scalar(value: float, dtype: tf.DType) -> tf.Tensor:
-    """``tf.constant`` of a Python number in eager mode, without its checks; TensorFlow's cache would take -0.0 for 0.0."""
-    return EagerTensor(value or np.array(value), _context.context().device_name, dtype.as_datatype_enum)
+    """``tf.constant`` of a Python number in eager mode, without its checks.
+
+    Given the number itself, TensorFlow would remember it for ever, and take -0.0 for 0.0 then.
+    """
+    return EagerTensor(np.array(value, dtype.as_numpy_dtype), _context.context().device_name, dtype.as_datatype_enum)
+
+
+def eager_array(value: np.ndarray) -> tf.Tensor:
+    """An eager tensor of what an array, or scalar, of NumPy holds by now."""
+    return EagerTensor(np.array(value), _context.context().device_name, tf.as_dtype(value.dtype).as_datatype_enum)
 
 
 def is_symbolic_tensor(value: object) -> bool:
@@ -133,6 +150,27 @@ def in_eager_mode() -> bool:
     return bool(_context.executing_eagerly())
 
 
+def fetching(iterator: Any) -> Callable[[], Any]:
+    """``iterator.get_next`` of a dataset's iterator, without an executor made for each call where elements are plain tensors."""
+    names = ("_iterator_resource", "_flat_output_types", "_flat_output_shapes")
+    if not PRIVATE_CALLS or type(iterator) is not _iterators.OwnedIterator or not all(hasattr(iterator, name) for name in names):
+        return iterator.get_next
+    spec = iterator.element_spec
+    leaves = tf.nest.flatten(spec)
+    if not all(type(leaf) is tf.TensorSpec for leaf in leaves):
+        return iterator.get_next
+    resource, types, shapes = (getattr(iterator, name) for name in names)
+    is_flat = type(spec) is tuple and all(type(one) is tf.TensorSpec for one in spec)
+
+    def fetch() -> Any:
+        if not _context.executing_eagerly() or not tf.config.experimental.get_synchronous_execution():
+            return iterator.get_next()
+        flat = tf.raw_ops.IteratorGetNext(iterator=resource, output_types=types, output_shapes=shapes)
+        return tuple(flat) if is_flat else tf.nest.pack_sequence_as(spec, flat)
+
+    return fetch
+
+
 def branch_graph(name: str, outer: FuncGraph) -> FuncGraph:
     """An empty graph for one branch of a conditional, whose captures come from `outer`."""
     return _util.CondBranchFuncGraph(_util.unique_fn_name("imp2tf_", name), collections=outer._collections)
@@ -140,6 +178,8 @@ def branch_graph(name: str, outer: FuncGraph) -> FuncGraph:
 
 def build_cond(pred: tf.Tensor, then_graph: FuncGraph, else_graph: FuncGraph) -> list[tf.Tensor]:
     """The functional If over two traced branch graphs with equal outputs."""
+    _keep_sums(then_graph)
+    _keep_sums(else_graph)
     with tf.name_scope("if_") as scope:
         outputs = _cond_v2._build_cond(
             _cond_v2._normalize_pred(pred), then_graph, else_graph, then_graph.external_captures, else_graph.external_captures,
@@ -153,8 +193,14 @@ def build_while(
     body: Callable[..., Any], init: Sequence[tf.Tensor], shapes: Sequence[tf.TensorShape], most: int | None = None,
 ) -> list[tf.Tensor]:
     """The functional While; the first carried value is the flag that the loop goes on."""
+
+    def turn(*carried: tf.Tensor) -> Any:
+        left = body(*carried)
+        _keep_sums(tf.compat.v1.get_default_graph())
+        return left
+
     return _while_v2.while_loop(
-        lambda go, *rest: go, body, list(init), shape_invariants=list(shapes), return_same_structure=True, maximum_iterations=most,
+        lambda go, *rest: go, turn, list(init), shape_invariants=list(shapes), return_same_structure=True, maximum_iterations=most,
         name="while_")
 
 
@@ -169,6 +215,43 @@ def builds_inside(graph: FuncGraph) -> bool:
     while inner is not None and inner is not graph:
         inner = getattr(inner, "outer_graph", None)
     return inner is not None
+
+
+def op_definition(kind: str) -> Any:
+    """What is registered of a kind of operation; None for other kinds."""
+    return _op_def_registry.get(kind)
+
+
+def read_stack() -> Any:
+    """The stack as operations keep it, for error messages."""
+    return _stack.extract_stack(stacklevel=5)  # without the four frames of ours that make an operation
+
+
+def new_operation(
+    graph: FuncGraph, kind: str, name: str, inputs: Sequence[Any], control: Sequence[tf.Operation], attributes: Mapping[str, Any],
+    stack: Any,
+) -> tf.Operation | None:
+    """A new operation of a graph as the runtime makes it, from tensors and lists of tensors; None where it refuses."""
+    with graph._c_graph.get() as c_graph:
+        new = _graphs.TF_NewOperation(c_graph, kind, name)
+    for one in inputs:
+        if isinstance(one, list):
+            _graphs.TF_AddInputList(new, [tensor._as_tf_output() for tensor in one])
+        else:
+            _graphs.TF_AddInput(new, one._as_tf_output())
+    for one in control:
+        _graphs.TF_AddControlInput(new, one._c_op)
+    for key, value in attributes.items():
+        _graphs.TF_SetAttrValueProto(new, key, value.SerializeToString())
+    try:
+        made = _graphs.TF_FinishOperation(new)
+    except tf.errors.OpError:
+        return None
+    _graphs.TF_SetOpStackTrace(made, stack)
+    op = _ops.Operation(made, _ops.SymbolicTensor)
+    op._init(graph)
+    op._original_op = graph._default_original_op
+    return op
 
 
 def is_stateful_op(name: str) -> bool:
@@ -277,7 +360,8 @@ def call_concrete(concrete: Any, captured: Sequence[tf.Tensor]) -> list[tf.Tenso
 
     Without `PRIVATE_CALLS`, TensorFlow fetches by itself what is captured.
     """
-    outputs = concrete._call_flat([], list(captured)) if PRIVATE_CALLS else tf.nest.flatten(concrete())
+    with _careful(concrete.graph):
+        outputs = concrete._call_flat([], list(captured)) if PRIVATE_CALLS else tf.nest.flatten(concrete())
     if outputs is None or isinstance(outputs, _ops.Operation):
         return []
     return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
@@ -309,7 +393,7 @@ class DirectCall:
         local = context._thread_local_data
         special = self._special or context is not self._context or local.op_callbacks or _cancellation.context() is not None
         if special and self._needs_tensorflow(context):
-            return list(self._function.call_flat(*inputs) or [])
+            return self._by_tensorflow(inputs)
         if not self._trial.ended:
             return self._tried(inputs, context._handle, local.device_name)
         op, attrs = self._form
@@ -374,7 +458,7 @@ class DirectCall:
 
     def _attributes(self, context: Any, form: Form) -> tuple[str, tuple[Any, ...]]:
         config = context.function_call_options.config_proto_serialized
-        config = _without_optimizer(config) if form[0] == QUICK else config
+        config = _without_optimizer(config) if form[0] == QUICK else _optimised_once(config, _has_blocks(self._function.graph))
         if form == COMPILED and self._compiler is not None:
             return self._compiler.function.name.decode(), ("executor_type", "", "config_proto", config)
         if form[1] == APART:
@@ -393,13 +477,17 @@ class DirectCall:
         special = self._special or bool(context._thread_local_data.op_callbacks) or _cancellation.context() is not None
         return special or context is not self._context
 
+    def _by_tensorflow(self, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
+        with _careful(self._function.graph):
+            return list(self._function.call_flat(*inputs) or [])
+
     def _failed(self, op: str, error: Exception, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
         """The error with the user's lines; for an inlined graph, which has no effects, the run that is made again knows them."""
         error = _core._status_to_exception(error) if isinstance(error, _core._NotOkStatusException) else error
         if self._is_twin(op) and self._compiler is not None and self._compiler.missed in str(error):
             return self._missed(inputs)
         if op != self.name and not self._is_twin(op):
-            return list(self._function.call_flat(*inputs) or [])
+            return self._by_tensorflow(inputs)
         with _atomic_function.InterpolateRuntimeError(self._function):
             raise error
 
@@ -423,6 +511,68 @@ def _without_optimizer(config: bytes) -> bytes:
     options = tf.compat.v1.ConfigProto.FromString(config)
     options.graph_options.rewrite_options.disable_meta_optimizer = True
     return bytes(options.SerializeToString(deterministic=True))
+
+
+@functools.lru_cache(maxsize=64)
+def _optimised_once(config: bytes, has_blocks: bool) -> bytes:
+    """The options of a call whose graph is optimised in one round, if the program does not say how many: a second one finds little."""
+    options = tf.compat.v1.ConfigProto.FromString(_without_sums(config) if has_blocks else config)
+    rewriting = options.graph_options.rewrite_options
+    if rewriting.meta_optimizer_iterations == 0:
+        rewriting.meta_optimizer_iterations = 1
+    return bytes(options.SerializeToString(deterministic=True))
+
+
+@functools.lru_cache(maxsize=64)
+def _without_sums(config: bytes) -> bytes:
+    """The options of a call of a graph with branches or loops, in which the optimizer does sums wrong.
+
+    Of ``x + (x + 0.0)`` it leaves an empty tensor (seen with TensorFlow 2.21).
+    """
+    options = tf.compat.v1.ConfigProto.FromString(config)
+    options.graph_options.rewrite_options.arithmetic_optimization = options.graph_options.rewrite_options.OFF
+    return bytes(options.SerializeToString(deterministic=True))
+
+
+BLOCKS = frozenset({"If", "StatelessIf", "While", "StatelessWhile", "Case", "StatelessCase"})
+_have_blocks: weakref.WeakKeyDictionary[FuncGraph, bool] = weakref.WeakKeyDictionary()
+
+
+def _has_blocks(graph: FuncGraph) -> bool:
+    """Whether a finished graph has branches or loops."""
+    found = _have_blocks.get(graph)
+    if found is None:
+        found = _have_blocks[graph] = any(op.type in BLOCKS for op in graph.get_operations())
+    return found
+
+
+@contextlib.contextmanager
+def _careful(graph: FuncGraph) -> Iterator[None]:
+    """TensorFlow's own call of a graph, with options under which it computes what it says."""
+    if not PRIVATE_CALLS or not _has_blocks(graph):
+        yield
+        return
+    context = _context.context()
+    before = context.function_call_options
+    config = tf.compat.v1.ConfigProto.FromString(_without_sums(before.config_proto_serialized))
+    context.function_call_options = _context.FunctionCallOptions(executor_type=before.executor_type, config_proto=config)
+    try:
+        yield
+    finally:
+        context.function_call_options = before
+
+
+SUMS = frozenset({"Add", "AddV2", "AddN", "Mul"})
+DONE = ("_grappler_ArithmeticOptimizer_AddOpsRewriteStage", "_grappler_ArithmeticOptimizer_MinimizeBroadcasts")
+
+
+def _keep_sums(graph: FuncGraph) -> None:
+    """Tell the optimizer that it has been over the sums of a branch or loop: where calls are TensorFlow's own, it would do some wrong."""
+    done = tf.compat.v1.AttrValue(b=True)
+    for op in graph.get_operations():
+        if op.type in SUMS:
+            for name in DONE:
+                op._set_attr(name, done)
 
 
 class _Named:
@@ -472,7 +622,13 @@ class TapeFunctions:
         self.placeholders = backward.inputs[: len(self.differentiable)]
         self.forward = DirectCall(forward, may_inline, may_switch)
         self.backward = DirectCall(backward._inference_function, may_inline, may_switch and not _adds_lists(backward.graph))
-        self.slow_backward, self.structure = backward._call_flat, backward.structured_outputs
+        self.structure = backward.structured_outputs
+        self._whole_backward = backward
+
+    def slow_backward(self, given: Sequence[Any], residuals: Sequence[Any]) -> list[Any]:
+        """The gradient by TensorFlow's own call, for tapes that watch it."""
+        with _careful(self._whole_backward.graph):
+            return list(self._whole_backward._call_flat(given, residuals))
 
     def kept(self, inputs: Sequence[tf.Tensor], outputs: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         """What the gradient needs of a run."""

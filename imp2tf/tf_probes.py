@@ -21,11 +21,15 @@ from imp2tf.tf_compat import (
     dtype_of_list,
     dtype_test,
     eager_scalar,
+    fetching,
     function_graph,
     gated,
     global_seed,
     has_gradient,
     is_deterministic,
+    new_operation,
+    op_definition,
+    read_stack,
     record,
     redirect,
     replica_of_call,
@@ -200,6 +204,20 @@ def _probe_watching_variables() -> bool:
     return tape.watched_variables() == (variable,)
 
 
+def _probe_new_operation() -> bool:
+    taken = op_definition("AddN")
+
+    def program(x: tf.Tensor) -> list[tf.Tensor]:
+        graph = tf.compat.v1.get_default_graph()
+        doubled = tf.raw_ops.AddV2(x=x, y=x)
+        made = new_operation(graph, "AddN", "sum_of_two", [[x, doubled]], [doubled.op], {"T": doubled.op.node_def.attr["T"]}, read_stack())
+        return list(made.outputs) if made is not None else [x]
+
+    concrete = tf.function(program, autograph=False).get_concrete_function(tf.TensorSpec([]))
+    refused = new_operation(concrete.graph, "LogicalNot", "refused", [concrete.inputs[0]], [], {}, read_stack()) is None
+    return refused and taken.input_arg[0].number_attr == "N" and float(concrete(tf.constant(1.0))[0]) == 3.0
+
+
 def _probe_compiled_copy() -> bool:
     concrete = tf.function(lambda x: [x * x], autograph=False).get_concrete_function(tf.TensorSpec([]))
     copy = compiled_copy(concrete)
@@ -236,11 +254,23 @@ def _probe_seed_generator() -> bool:
         set_seed_generator(before)
 
 
+def _probe_fetching() -> bool:
+    iterator = iter(tf.data.Dataset.from_tensor_slices(([1.0, 2.0], {"b": [3, 4], "a": [5, 6]})))
+    fetch = fetching(iterator)
+    first, named = fetch()
+    second = fetch()[0]
+    try:
+        fetch()
+    except tf.errors.OutOfRangeError:
+        return fetch != iterator.get_next and [float(first), float(second), int(named["a"]), int(named["b"])] == [1.0, 2.0, 5, 3]
+    return False
+
+
 PROBES = (
     ("cond", _probe_cond), ("while", _probe_while), ("capture", _probe_capture), ("tape", _probe_tape),
     ("functions", _probe_functions), ("list", _probe_list), ("redirect", _probe_redirect), ("seed", _probe_seed),
     ("replica", _probe_replica), ("array", _probe_array), ("direct call", _probe_direct_call),
     ("tape functions", _probe_tape_functions), ("tensors", _probe_tensors),
     ("seed generator", _probe_seed_generator), ("watching variables", _probe_watching_variables), ("variable copy", _probe_variable_copy),
-    ("compiled copy", _probe_compiled_copy),
+    ("compiled copy", _probe_compiled_copy), ("new operation", _probe_new_operation), ("fetching", _probe_fetching),
 )

@@ -35,6 +35,7 @@ from imp2tf.parameters import Parameters, name_of
 from imp2tf.placement import guard_placement
 from imp2tf.places import Contents, Tail
 from imp2tf.plan import Recorder
+from imp2tf.quick_graphs import lines_kept, make_quick
 from imp2tf.random_ops import draw_eagerly
 from imp2tf.region import scope
 from imp2tf.runs import Run
@@ -99,7 +100,7 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
         session = Session(tf.compat.v1.get_default_graph(), relaxations)
         session.run = run
         session.draws_inside = not (relaxations.seeded or relaxations.drawn_by_host or options.jit_compile) and draws_can_be_inputs()
-        draw_eagerly(session, session.graph)
+        draw_eagerly(session, make_quick(session.graph))
         parts["session"] = session
         with resumed(session), scope(), tf.variable_creator_scope(refuse_variable):
             lifted = [lift(session, value, Argument(i, name)) for i, (name, value) in enumerate(zip(parameters.names, args, strict=True))]
@@ -117,7 +118,7 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
             guard_placement(session)
             if session.left_in_loop and has_effects_so_far(session):
                 fall_back(GraphRefused, session.left_in_loop)
-        parts["calls_python"] = order_effects(session, session.graph)
+        parts["calls_python"] = order_effects(session, session.graph, outputs)
         return outputs
 
     TRACE_BOUNDARIES.add((__file__, body.__code__.co_name))
@@ -215,7 +216,7 @@ def definition(function: Any) -> Location | None:
 def traced(body: Callable[..., list[tf.Tensor]], options: Options, function: Any, specs: Sequence[tf.TypeSpec] = ()) -> Any:
     """The concrete function that tracing `body` gives. Raises `Fallback` or `AlwaysRaises`."""
     try:
-        with rarely():
+        with rarely(), lines_kept():
             return tf.function(body, autograph=False, jit_compile=options.jit_compile).get_concrete_function(*specs)
     except ProgramRaise as raised:
         if raised.retry is None:

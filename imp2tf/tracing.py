@@ -33,6 +33,7 @@ from imp2tf.parameters import Parameters, name_of
 from imp2tf.results import Profile
 from imp2tf.session import Relaxations
 from imp2tf.stance import stance
+from imp2tf.structures import Structures
 from imp2tf.substitution import substitutions
 from imp2tf.tf_compat import eager_context
 from imp2tf.trace import AlwaysRaises, trace_call
@@ -42,6 +43,7 @@ __all__ = ["FallbackRecord", "Ready", "Tracer"]
 MAX_ALWAYS_RAISED = 16
 FAR = 3  # graphs that are tried before one that is used is brought forward
 MOST_MISSES_SHOWN = 5
+COMMON = 0.25  # of the calls that come with the same structure
 CALLS_THAT_PAY = 4  # for one trace
 MOST_GRAPHS = 16  # times the limit: for as many objects of a class
 LEAST_BUDGET, BUDGET_FACTOR = 1.0, 8.0  # seconds, times the first trace: library code may unroll for unknown shapes
@@ -91,7 +93,7 @@ class Tracer:
         """Forget all graphs and everything learned."""
         self.graphs: list[Graph] = []
         self.substitutions = substitutions()
-        self.profile, self.account = Profile(), Account()
+        self.profile, self.account, self.structures = Profile(), Account(), Structures()
         declared = self.signature.declared if self.signature else {}
         self.relaxations = Relaxations(declared=declared, profile=self.profile, presuming=self.options.reduce_retracing)
         if self.options.speculate and not self.options.fullgraph:
@@ -150,8 +152,9 @@ class Tracer:
                 return ready
             if self.exhausted is not None and len(self.graphs) >= self.options.recompile_limit:
                 return self.exhausted
-            if self.graphs and not self.account.affords(self.counts["traces"], self.counts["graph_calls"]):
-                return RecompileLimit(f"traced {self.counts['traces']} times, for graphs that are seldom used; {self._last_miss()}")
+            too_much = self._costs_too_much(values)
+            if too_much is not None:
+                return RecompileLimit(f"traced {self.counts['traces']} times, {too_much}")
             rivals = self._learn(values)
             if self.graphs and stance() == "fail_on_recompile":
                 raise Recompiled(f"{self.name} needs another graph: {self._last_miss()}")
@@ -167,6 +170,15 @@ class Tracer:
                 fallback.error.__cause__ = fallback.__cause__
                 return fallback.error
 
+    def _costs_too_much(self, values: Sequence[Any]) -> str | None:
+        """Why a trace is not expected to pay. One for a structure that is one of many has to be paid for before."""
+        traces, served = self.counts["traces"], self.counts["graph_calls"]
+        if self.profile.recursive and not self.options.fullgraph and self.structures.note(values) < COMMON:
+            rare = "the function calls itself, and few calls share a structure of objects"
+            return None if self.account.has_earned(traces, served) else rare
+        seldom = bool(self.graphs) and not self.account.affords(traces, served)
+        return f"for graphs that are seldom used; {self._last_miss()}" if seldom else None
+
     def _trace(self, values: Sequence[Any]) -> Ready:
         graph = None
         while graph is None:
@@ -179,7 +191,7 @@ class Tracer:
                 if not self.relaxations.active():
                     raise
                 self._give_up_relaxing()
-        self._drop_superseded()
+        self._drop_superseded(graph)
         self._count("traces")
         self._log_graph(graph)
         graph.run.count_host_call = functools.partial(self._count, "host_calls")
@@ -188,9 +200,9 @@ class Tracer:
         self.last_failure = None
         return graph, graph.inputs(values)
 
-    def _drop_superseded(self) -> None:
-        """Graphs that take for constant what varies make room; the next one for their values serves others too."""
-        self.graphs = [graph for graph in self.graphs if not is_superseded(graph.guards, self.relaxations)]
+    def _drop_superseded(self, new: Graph) -> None:
+        """Graphs that take for constant what varies make room for one that serves their values too."""
+        self.graphs = [graph for graph in self.graphs if not is_superseded(graph.guards, new.guards, self.relaxations)]
 
     def _log_graph(self, graph: Graph) -> None:
         if is_logged("graph"):

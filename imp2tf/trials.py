@@ -1,8 +1,8 @@
 """Which of several ways to run one graph is the fastest: each is tried on calls that are made anyway.
 
 A graph runs first without TensorFlow's optimizer of graphs, which often takes longer than the first run itself. A small one
-without effects is tried on the calling thread. Once the calls have taken as long as the optimizer may, the optimised graph is
-tried: so at most as much is lost as has been won or spent before. What is slower is left again.
+without effects is tried on the calling thread. Once the calls have taken several times as long as the optimizer may, the optimised graph is
+tried: so little is lost where it is no faster, as most are not. What is slower is left again.
 
 A twin of which XLA computes a part is made beside the calls, once they have taken a share of what that is predicted to take. Its calls
 and those of the best form so far are then timed in turn.
@@ -18,7 +18,7 @@ __all__ = ["APART", "COMPILED", "INLINE", "INLINE_FUNCTIONS", "INLINE_SECONDS", 
 
 CALLS, SLOW_CALLS, SLOW = 12, 3, 5e-3  # calls that decide, and how many of those that take this many seconds
 INLINE_SECONDS, INLINE_FUNCTIONS = 5e-4, 500  # TensorFlow never forgets a function that ran on the calling thread
-OPTIMISER = 3.0  # how long it takes, at most, in terms of the first run
+OPTIMISER = 10.0  # what calls take before it is tried, in terms of the first run: it takes two or three of those, and gains seldom much
 GAIN = 0.97
 COMPILED_SECONDS = 1e-4  # it takes about as long to call what XLA has compiled
 COMPILING_SHARE = 0.5  # of the predicted time, to be spent before: the process may have to wait for the compiler before it can end

@@ -54,7 +54,7 @@ def verified(graph: Graph, captured: list[Any], values: Sequence[Any], run_pytho
     finally:
         for variable, old in zip(variables, before):
             variable.assign(old)
-    written = [(f"the {place}", value, place.written()) for place, value in found.writes]
+    written = [(f"the {place}", value, place.written(value)) for place, value in found.writes]
     try:
         result = run_python()
     except Exception as error:

@@ -194,3 +194,87 @@ def test_a_call_that_may_raise_under_try_for_each_item_of_a_generator(items, kin
             return total
         return f, [((tf.constant(values),), {}) for values in SIGNS]
     check(make, graph=True)
+
+
+@pytest.mark.parametrize("items", [enumerate, lambda v: enumerate(enumerate(v)), lambda v: map(lambda e: (e, e), v)])
+def test_the_line_of_what_fails_for_an_item_that_has_come_through_several_iterations(items) -> None:
+    def make():
+        def f(v):
+            for only, in items(_some(v)):
+                v = v + only
+            return v
+        return f, [((tf.constant(values),), {}) for values in SIGNS]
+    check(make)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "int64", "float16", "bfloat16", "bool", "complex64", "uint8"])
+@pytest.mark.parametrize("used", [
+    lambda x, b: x + b, lambda x, b: b * x, lambda x, b: x < b, lambda x, b: x == b, tf.maximum, lambda x, b: tf.stack([x, b])])
+def test_a_truth_of_the_run_beside_a_tensor(dtype, used) -> None:
+    def make():
+        def f(x, y):
+            return used(x, bool(y > 0))
+        return f, [((tf.cast(1, dtype), tf.constant(value)), {}) for value in (1.0, -1.0)]
+    check(make)
+
+
+@pytest.mark.parametrize("key", [
+    float, lambda n: n > 0, lambda n: slice(0, float(n)), lambda n: (float(n),), lambda n: slice(None, None, n * 1.5), int])
+def test_numbers_of_the_run_that_are_no_index_of_a_tensor(key) -> None:
+    def make():
+        def f(v):
+            v[key(float(v[0]))]
+            return v[key(float(v[0]))]
+        return f, [((tf.constant(values),), {}) for values in ([1.0, 2.0], [0.0, 1.0])]
+    check(make)
+
+
+@pytest.mark.parametrize("used", [range, lambda x: "ab"[x], lambda x: [1, 2][x], lambda x: range(0, 3, x), lambda x: range(x, 2)])
+@pytest.mark.parametrize("value", [1.0, True, "a", 1])
+def test_tensors_that_are_no_index(used, value) -> None:
+    def make():
+        def f(x):
+            for _ in tf.range(1):
+                used(x)
+            return x
+        return f, [((tf.constant(value),), {})]
+    check(make)
+
+
+@pytest.mark.parametrize("looped", [False, True])
+def test_the_class_of_a_handler_cannot_be_looked_up(looped) -> None:
+    """What is raised then has the exception on its way as its context."""
+    def make():
+        def f(x):
+            try:
+                for _ in tf.range(2) if looped else (0,):
+                    try:
+                        _doubtful(x)
+                    finally:
+                        _doubtful(-x, -1.0)
+            except NoSuchError:  # noqa: F821
+                pass
+            return x
+        return f, [((tf.constant(value),), {}) for value in (1.5, 3.0, -1.0, 0.0)]
+    check(make)
+
+
+def test_an_inner_loop_that_changes_what_the_outer_one_makes_anew() -> None:
+    """The inner loop is traced again with the outer one, whose objects are others then."""
+    def make():
+        def f(x):
+            n, turns = 2, 0
+            while n:
+                turns += 1
+                made = {"b": tf.clip_by_value(0.0, 9.0, 9.0)}
+                if not x > 4.0:
+                    unbound += turns  # noqa: F821, F841
+                    go = tf.constant(0)
+                    while go:
+                        made["a"] = (x := x)
+                else:
+                    n -= 1
+                    unbound = 0
+            return made, turns
+        return f, [((tf.constant(value),), {}) for value in (1.0, 5.0)]
+    check(make, graph=True)

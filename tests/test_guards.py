@@ -132,6 +132,32 @@ def test_a_global_that_varies_costs_two_traces(monkeypatch: pytest.MonkeyPatch) 
     assert converted.stats()["traces"] <= 2
 
 
+class Accountant:
+    """Keeps numbers that are made of a number that it counts."""
+
+    def __init__(self) -> None:
+        self.steps, self.best, self.best_at, self.next = 0, 0.0, 0, 1
+
+    def step(self, x):
+        self.steps += 1
+        if float(x) > self.best:
+            self.best = float(x)
+            self.best_at = self.steps
+        self.next = 2 * self.steps + 1
+        return x + self.best_at + self.next
+
+
+def test_numbers_made_of_counted_ones_are_known_to_vary(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+    trace_call = tracing.trace_call
+    monkeypatch.setattr(tracing, "trace_call", lambda *args: begun.append(0) or trace_call(*args))
+    one, other = Accountant(), Accountant()
+    converted = imp2tf.convert(one.step)
+    for i in (1.0, 3.0, 2.0, 5.0):
+        assert float(converted(tf.constant(i))) == float(other.step(tf.constant(i)))
+    assert vars(one) == vars(other) and len(begun) == 1
+
+
 @pytest.mark.parametrize("relaxed", [False, True])
 def test_one_and_one_and_true_are_different(relaxed: bool) -> None:
     converted = at_once(lambda x, n: (x, n, n == 1, type(n)))

@@ -348,3 +348,18 @@ def test_what_cannot_be_substituted() -> None:
         imp2tf.substitute(3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="the substitute must be callable, not int 4"):
         imp2tf.substitute(expit)(4)  # type: ignore[type-var]
+
+
+def test_what_nobody_needs_is_not_computed_before_a_call() -> None:
+    @imp2tf.convert(profile_runs=0)
+    def f(x):
+        y = tf.sin(x)
+        tf.cos(x)
+        print("seen")
+        return y
+
+    f(tf.constant(1.0))
+    operations = f._dispatcher.graphs[0].concrete.graph.get_operations()
+    (call,) = (op for op in operations if op.type == "EagerPyFunc")
+    awaited = {one.type for one in call.control_inputs}
+    assert "Sin" in awaited and "Cos" not in awaited

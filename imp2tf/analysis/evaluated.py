@@ -10,6 +10,8 @@ from typing import TypeAlias
 
 import gast
 
+from imp2tf.analysis.walking import children
+
 FunctionDefNode: TypeAlias = gast.FunctionDef | gast.AsyncFunctionDef
 FunctionNode: TypeAlias = gast.FunctionDef | gast.AsyncFunctionDef | gast.Lambda
 ComprehensionNode: TypeAlias = gast.ListComp | gast.SetComp | gast.DictComp | gast.GeneratorExp
@@ -42,11 +44,11 @@ def evaluated_here(nodes: Iterable[gast.AST]) -> Iterator[gast.AST]:
         node = pending.pop()
         yield node
         if isinstance(node, FunctionDefNode):
-            children = [*outer_parts(node), *signature_annotations(node)]
+            below = [*outer_parts(node), *signature_annotations(node)]
         elif isinstance(node, gast.Lambda | gast.ClassDef):
-            children = outer_parts(node)
+            below = outer_parts(node)
         elif isinstance(node, gast.GeneratorExp):
-            children = [node.generators[0].iter]
+            below = [node.generators[0].iter]
         else:
-            children = list(gast.iter_child_nodes(node))
-        pending.extend(reversed(children))
+            below = children(node)
+        pending.extend(reversed(below))

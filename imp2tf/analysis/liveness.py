@@ -24,6 +24,7 @@ from imp2tf.analysis.evaluated import FunctionDefNode, outer_parts, parameters, 
 from imp2tf.analysis.expressions import NO_NAMES, Expressions, Names
 from imp2tf.analysis.flow import is_always_true, is_irrefutable
 from imp2tf.analysis.scopes import bound_names, function_scope
+from imp2tf.analysis.walking import walk
 
 SwallowTest = Callable[[gast.withitem], bool]
 _CANNOT_RAISE = (gast.Pass, gast.Break, gast.Continue)
@@ -45,7 +46,7 @@ class Liveness:
 
     def at_jumps(self, *stmts: gast.stmt) -> Names:
         """Names live where the jumps in ``stmts`` lead."""
-        return NO_NAMES.union(*(self.target[node] for stmt in stmts for node in gast.walk(stmt) if node in self.target))
+        return NO_NAMES.union(*(self.target[node] for stmt in stmts for node in walk(stmt) if node in self.target))
 
     def beyond(self, stmt: gast.stmt) -> Names:
         """Names live wherever control goes from ``stmt``: below it, to its next turn, where a jump in it leads, to a handler."""

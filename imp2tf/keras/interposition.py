@@ -32,7 +32,7 @@ from imp2tf.lowering import adopted, lowered
 from imp2tf.places import Attribute, Contents, Tail
 from imp2tf.profile import watched
 from imp2tf.session import NOT_STORED, Session, active, interposing, suspended
-from imp2tf.sources import PlacePart, Setting
+from imp2tf.sources import PlacePart, Setting, reads_plainly
 from imp2tf.tf_compat import in_eager_mode
 from imp2tf.values import UNBOUND, PyNumber
 
@@ -149,6 +149,9 @@ def _read(owner: Any, name: str) -> Any:
         with summing(name == "losses"):
             return _get(owner, name)
     return _presented(session, owner, name, _field(session, owner, name, found))
+
+
+reads_plainly(_read)
 
 
 def _seen(owner: Any, name: str) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from imp2tf.keras import private
 from imp2tf.keras.interposition import interposed, observed
 from imp2tf.keras.replicas import is_distributed, on_all_replicas, reduced
 from imp2tf.options import Options
+from imp2tf.tf_compat import fetching
 
 __all__ = ["Step", "StepDispatcher", "predict_function", "running_as_python", "step_function"]
 
@@ -96,14 +98,16 @@ class Step:
         self.model = model
         self.reduction = "concat" if kind == "predict" else "auto"
         self.function: Callable[[Any], Any] = getattr(model, private.STEPS[kind])
-        function = on_all_replicas(model, self.function) if is_distributed(model) else self.function
+        self.distributed = is_distributed(model)
+        function = on_all_replicas(model, self.function) if self.distributed else self.function
         self.dispatcher = StepDispatcher(function, Options(
             jit_compile=True if model.jit_compile is True else None, recompile_limit=RECOMPILE_LIMIT))
 
     def __call__(self, data: Any) -> Any:
         if private.converts_optionals():
             data = keras.tree.map_structure(lambda one: None if isinstance(one, tf.experimental.Optional) else one, data)
-        return reduced(self.dispatcher((data,), {}), self.model, self.reduction)
+        found = self.dispatcher((data,), {})
+        return reduced(found, self.model, self.reduction) if self.distributed else found
 
     def stats(self) -> dict[str, Any]:
         """What happened so far."""
@@ -112,12 +116,12 @@ class Step:
 
 def step_function(model: keras.Model, kind: str) -> Callable[[Any], Any]:
     """What ``fit`` and ``evaluate`` call with an iterator: one or more steps, and the logs of the last one."""
-    step = Step(model, kind)
+    step, batches = Step(model, kind), _Batches()
 
     def function(iterator: Any) -> Any:
         outputs: Any = None
         if isinstance(iterator, (tf.data.Iterator, tf.distribute.DistributedIterator)):
-            for data in _window(iterator, model.steps_per_execution):
+            for data in _window(batches.of(iterator), model.steps_per_execution):
                 outputs = _as_logs(step(data))
         else:
             for _, data in zip(range(model.steps_per_execution), iterator):
@@ -128,12 +132,26 @@ def step_function(model: keras.Model, kind: str) -> Callable[[Any], Any]:
     return function
 
 
-def _window(iterator: Any, size: int) -> Iterator[Any]:
+class _Batches:
+    """How the next batch is fetched from the iterator that the steps of an epoch share."""
+
+    def __init__(self) -> None:
+        self.iterator: Callable[[], Any] = lambda: None
+        self.fetch: Callable[[], Any] = lambda: None
+
+    def of(self, iterator: Any) -> Callable[[], Any]:
+        """A function that gives the next batch."""
+        if self.iterator() is not iterator:
+            self.iterator, self.fetch = weakref.ref(iterator), fetching(iterator)
+        return self.fetch
+
+
+def _window(fetch: Callable[[], Any], size: int) -> Iterator[Any]:
     """Up to `size` batches; the iterator's own error if there is none."""
-    yield iterator.get_next()
+    yield fetch()
     for _ in range(size - 1):
         try:
-            data = iterator.get_next()
+            data = fetch()
         except tf.errors.OutOfRangeError:
             return
         yield data

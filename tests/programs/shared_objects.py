@@ -257,3 +257,32 @@ def elements_of_a_list_that_grows_from_call_to_call() -> World:
         return sum(history) + len(pairs), sum(weight for _, weight in pairs)
     calls = [call(f32(float(n))) for n in range(4)] + [after(keep, f32(4.0)), call(f32(4.0))]
     return fn, calls, lambda: (history, pairs, [any(one is other for other in (*history, *pairs)) for one in kept])
+
+
+@program("shared_objects", graph=True)
+def elements_beside_those_that_a_branch_or_loop_changes() -> World:
+    """They stay the tensors that they are, also where the container is carried through."""
+    rows, table, pairs = [f32(1.0), 1], {"a": f32(1.0), "b": 1}, [(f32(1.0), 2), 0]
+    first = [rows[0], table["a"], pairs[0]]
+    found = []
+
+    def fn(x, n):
+        found.append(table["a"])
+        if x > 0:
+            rows[1] += 1
+            table["c"] = x
+        else:
+            table["b"] += 1
+        for i in tf.range(n):
+            rows[1] += 2
+            if i > 1:
+                pairs[1] = pairs[1] + i
+        if x > 2:
+            raise ValueError("large")
+        else:
+            pairs[1] = pairs[1] + 1
+        return rows[0], pairs[0], table["a"]
+
+    calls = [call(f32(1.0), i32(3)), call(f32(-1.0), i32(0)), call(f32(3.0), i32(1)), call(f32(2.0), i32(4))]
+    return fn, calls, lambda: (rows, table, pairs, found, [rows[0] is first[0], table["a"] is first[1], pairs[0] is first[2],
+                                                           all(one is first[1] for one in found)])

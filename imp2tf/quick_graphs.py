@@ -1,0 +1,149 @@
+"""Graphs under construction that make an operation with half of the work.
+
+TensorFlow enters the graph anew for each operation, checks all it is given several times over, and passes it through a message. Most of a
+trace's time goes there. What is unusual is left to TensorFlow's own method, and so is what the runtime refuses: errors are TensorFlow's.
+"""
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import re
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from imp2tf.tf_compat import FuncGraph, new_operation, op_definition, read_stack
+
+__all__ = ["lines_kept", "make_quick"]
+
+NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
+ONE = ""  # an input that is one tensor; others name the attribute that tells how many there are
+
+Inputs = tuple[str, ...]
+
+
+def make_quick(graph: FuncGraph) -> FuncGraph:
+    """Let a graph under construction make its operations quickly, where this TensorFlow is known to allow it."""
+    if _Quick.works and not isinstance(graph, _Quick):
+        graph._imp2tf_thread = threading.get_ident()
+        graph.__class__ = _quick_form(type(graph))  # type: ignore[arg-type]
+    return graph
+
+
+class _Quick:
+    """What is put over a class of graphs."""
+
+    works = True  # until this TensorFlow is found to be built otherwise
+
+    def as_default(self: Any) -> AbstractContextManager[Any]:
+        """Nothing is to be done where it is the default already, unless other threads build it too, as replicas do."""
+        entered = tf.compat.v1.get_default_graph() is self and threading.get_ident() == self._imp2tf_thread
+        return contextlib.nullcontext(self) if entered else super().as_default()  # type: ignore[misc]
+
+    def _create_op_internal(
+        self: Any, op_type: str, inputs: Sequence[tf.Tensor], dtypes: Any = None, input_types: Any = None, name: str | None = None,
+        attrs: Mapping[str, Any] | None = None, op_def: Any = None, compute_device: bool = True,
+    ) -> tf.Operation:
+        named, taken = _name(self, op_type, name), _taken(op_type) if _is_usual(self) else None
+        if named is not None and taken is not None:
+            op = _made(self, op_type, named, [self.capture(one) for one in inputs], attrs or {}, taken)
+        else:
+            op = None
+        if op is not None:
+            self._create_op_helper(op, compute_device=compute_device)
+            return op
+        again = name if named is None else f"{named}/"  # a name that ends so is taken as it is
+        return super()._create_op_internal(  # type: ignore[misc]
+            op_type, inputs, dtypes, input_types, again, attrs, op_def, compute_device)
+
+
+def _is_usual(graph: Any) -> bool:
+    """Whether a graph takes operations as they come."""
+    return _Quick.works and graph._control_flow_context is None and not graph.capture_by_value and not graph._finalized
+
+
+def _name(graph: Any, kind: str, name: str | None) -> str | None:
+    """The name of a new operation; None for one that TensorFlow refuses."""
+    if name and name[-1] == "/":
+        return name[:-1]
+    return graph.unique_name(name or kind) if NAME.fullmatch(name or kind) else None
+
+
+def _made(graph: Any, kind: str, name: str, inputs: list[tf.Tensor], attributes: Mapping[str, Any], taken: Inputs) -> tf.Operation | None:
+    """A new operation; None if the runtime refuses it, which leaves no trace of it."""
+    given: list[Any] = []
+    place = 0
+    for one in taken:
+        if one == ONE:
+            given.append(inputs[place])
+            place += 1
+        else:
+            count = attributes[one].i or len(attributes[one].list.type)
+            given.append(inputs[place: place + count])
+            place += count
+    try:
+        control = graph._control_dependencies_for_inputs({one.op for one in inputs}) if graph._control_dependencies_stack else ()
+        return new_operation(graph, kind, name, given, control, attributes, _lines.now())
+    except (AttributeError, TypeError):
+        _Quick.works = False
+        return None
+
+
+@functools.cache
+def _taken(kind: str) -> Inputs | None:
+    """What inputs operations of a kind take; None if TensorFlow is to make them."""
+    definition = op_definition(kind)
+    if definition is None or any(one.is_ref for one in definition.input_arg):
+        return None
+    return tuple(one.number_attr or one.type_list_attr or ONE for one in definition.input_arg)
+
+
+@functools.cache
+def _quick_form(kind: type) -> type:
+    return type(kind.__name__, (_Quick, kind), {"__module__": kind.__module__, "__qualname__": kind.__qualname__})
+
+
+class _Lines(threading.local):
+    """The stack at which operations are made. It takes long to read, and most calls of TensorFlow make several."""
+
+    def __init__(self) -> None:
+        self.kept = 0  # traces under way that keep the last stack
+        self.forget()
+
+    def forget(self) -> None:
+        """Let go of the last stack."""
+        self._frame: Any = None
+        self._instruction, self._stack = 0, None
+
+    def now(self) -> Any:
+        """The stack now; that of the last operation as long as the code that calls TensorFlow has not gone on."""
+        frame: Any = sys._getframe(2)
+        while frame is not None and frame.f_code.co_filename.startswith(BETWEEN):
+            frame = frame.f_back
+        if not self.kept or frame is None or frame.f_code.co_flags & inspect.CO_GENERATOR:  # others may call a generator to go on
+            return read_stack()
+        if frame is not self._frame or frame.f_lasti != self._instruction:
+            self._frame, self._instruction, self._stack = frame, frame.f_lasti, read_stack()
+        return self._stack
+
+
+OWN = Path(__file__).parent
+BETWEEN = (str(Path(tf.__file__).parent), str(OWN / "tf_compat"), str(OWN / "quick_graphs"))  # between that code and an operation
+_lines = _Lines()
+
+
+@contextlib.contextmanager
+def lines_kept() -> Iterator[None]:
+    """Let operations made inside share what is read of the stack, as long as they are of one place of the program."""
+    _lines.kept += 1
+    try:
+        yield
+    finally:
+        _lines.kept -= 1
+        _lines.forget()

@@ -1,0 +1,174 @@
+"""Graphs that make operations quickly make those that TensorFlow makes."""
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import tensorflow as tf
+
+import imp2tf
+from imp2tf import quick_graphs
+from imp2tf.quick_graphs import lines_kept, make_quick
+
+
+def lists_and_scopes(x: tf.Tensor) -> list[tf.Tensor]:
+    with tf.name_scope("outer"):
+        parts = tf.split(tf.concat([x, tf.add_n([x, 2.0 * x])], 0), 2)
+        named = tf.identity(parts[0], name="named")
+    again = tf.identity(parts[1], name="named")
+    return [named, again, tf.constant(3.0, name="named")]
+
+
+def waiting(x: tf.Tensor) -> list[tf.Tensor]:
+    with tf.control_dependencies([tf.debugging.assert_greater(x, 0.0), x + 1.0]):
+        y = tf.identity(x)
+    with tf.control_dependencies(None):
+        return [y, x * 2.0]
+
+
+def placed(x: tf.Tensor) -> list[tf.Tensor]:
+    with tf.device("/cpu:0"):
+        y = x * 2.0
+    with tf.compat.v1.colocate_with(y):
+        return [tf.tanh(x)]
+
+
+def differentiated(x: tf.Tensor) -> list[tf.Tensor]:
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.reduce_sum(tf.nn.softmax(tf.tanh(x)[tf.newaxis])) + tf.reduce_max(x)
+    return [tape.gradient(y, x)]
+
+
+def branching(x: tf.Tensor) -> list[tf.Tensor]:
+    y = tf.cond(x[0] > 0.0, lambda: x * 2.0, lambda: x)
+    return [tf.while_loop(lambda z: tf.reduce_sum(z) < 10.0, lambda z: (z * 2.0,), (y,))[0]]
+
+
+def typed(x: tf.Tensor) -> list[tf.Tensor]:
+    pieces = tf.dynamic_partition(x, tf.cast(x > 0.0, tf.int32), 2)
+    return [tf.strings.as_string(tf.cast(pieces[0], tf.float64)), *tf.numpy_function(lambda a: [a, a], [x], [tf.float32, tf.float32])]
+
+
+def overridden(x: tf.Tensor) -> list[tf.Tensor]:
+    graph = tf.compat.v1.get_default_graph()
+    with graph.gradient_override_map({"Tanh": "Identity"}):
+        return [tf.tanh(x)]
+
+
+def drawing(x: tf.Tensor) -> list[tf.Tensor]:
+    return [tf.random.uniform([2], seed=2**31 - 1), tf.raw_ops.RandomStandardNormal(shape=[2], dtype=tf.float32, seed=2**40 + 1, seed2=-1)]
+
+
+PROGRAMS = [drawing, lists_and_scopes, waiting, placed, differentiated, branching, typed, overridden]
+
+
+def built(program: Callable[..., Any], quick: bool) -> Any:
+    """The graph of a program."""
+    kinds = []
+
+    def body(x: tf.Tensor) -> Any:
+        if quick:
+            kinds.append(type(make_quick(tf.compat.v1.get_default_graph())))
+        return program(x)
+
+    graph = tf.function(body, autograph=False).get_concrete_function(tf.TensorSpec([2])).graph
+    assert all(issubclass(kind, quick_graphs._Quick) for kind in kinds)
+    return graph
+
+
+def summary(graph: Any) -> list[tuple[Any, ...]]:
+    """What a graph is, but for the numbers in the names of functions."""
+    return [
+        (op.name, op.type, [one.name for one in op.inputs], sorted(one.name for one in op.control_inputs), op.device,
+         op.colocation_groups(), {key: _attribute(value) for key, value in op.node_def.attr.items() if key != "token"},
+         [(one.dtype, str(one.shape)) for one in op.outputs])
+        for op in graph.get_operations()
+    ]
+
+
+def _attribute(value: Any) -> str:
+    """An attribute, but for the number in the name of a function."""
+    return value.func.name.rpartition("_")[0] or str(value)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_graph_is_the_same(program: Callable[..., Any]) -> None:
+    assert summary(built(program, quick=True)) == summary(built(program, quick=False))
+    assert quick_graphs._Quick.works
+
+
+REFUSED = {
+    "types": lambda x: tf.raw_ops.Mul(x=x, y=tf.cast(x, tf.int32)),
+    "shapes": lambda x: tf.matmul(x[tf.newaxis], x[tf.newaxis]),
+    "attribute": lambda x: tf.raw_ops.Conv2D(input=x[None, None, None], filter=x[None, None, None], strides=[1, 1, 1, 1], padding="NO"),
+    "name": lambda x: tf.constant(1.0, name="not a name"),
+    "length": lambda x: tf.split(x, 5),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_error_is_the_same(case: str) -> None:
+    messages = []
+    for quick in (False, True):
+        with pytest.raises((TypeError, ValueError)) as caught:
+            built(lambda x: [REFUSED[case](x)], quick)
+        messages.append((type(caught.value), str(caught.value)))
+    assert messages[0] == messages[1]
+    assert quick_graphs._Quick.works
+
+
+def test_graph_goes_on_after_a_refusal() -> None:
+    def program(x: tf.Tensor) -> list[tf.Tensor]:
+        with contextlib.suppress(ValueError):
+            tf.matmul(x[tf.newaxis], x[tf.newaxis], name="product")
+        return [tf.matmul(x[tf.newaxis], x[:, tf.newaxis], name="product")]
+
+    assert summary(built(program, quick=True)) == summary(built(program, quick=False))
+
+
+def test_operations_know_their_line() -> None:
+    graph = built(differentiated, quick=True)
+    (tanh,) = (op for op in graph.get_operations() if op.type == "Tanh")
+    names = [frame.name for frame in tanh.traceback]
+    assert "differentiated" in names and not {"read_stack", "_made", "_create_op_internal"} & set(names[-2:])
+
+
+def test_operations_of_one_call_share_a_stack_and_others_do_not() -> None:
+    def program(x: tf.Tensor) -> list[tf.Tensor]:
+        return [
+            tf.tanh(x),
+            tf.reduce_mean(
+                tf.sin(x)),
+            *(tf.cos(x) for _ in range(2)), repeated(x),
+            repeated(x),
+        ]
+
+    def repeated(x: tf.Tensor) -> tf.Tensor:
+        for _ in range(2):
+            x = tf.exp(x)
+        return x
+
+    def lines(graph: Any) -> list[tuple[str, list[int | None]]]:
+        return [(op.name, [one.lineno for one in op.traceback if one.name in ("program", "repeated", "<genexpr>")])
+                for op in graph.get_operations()]
+
+    with lines_kept():
+        quick = lines(built(program, quick=True))
+    assert quick == lines(built(program, quick=False))
+
+
+def test_where_tensorflow_is_built_otherwise_its_own_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacking(*args: Any) -> Any:
+        raise AttributeError("gone")
+
+    monkeypatch.setattr(quick_graphs, "new_operation", lacking)
+    monkeypatch.setattr(quick_graphs._Quick, "works", True)
+
+    @imp2tf.convert(profile_runs=0)
+    def f(x: tf.Tensor) -> tf.Tensor:
+        return x * 2.0 if tf.reduce_sum(x) > 0.0 else x
+
+    assert f(tf.constant([1.0])).numpy().tolist() == [2.0]
+    assert not f.stats()["fallbacks"] and not quick_graphs._Quick.works

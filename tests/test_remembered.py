@@ -1,0 +1,109 @@
+"""Numbers and lists that a call leaves are the inputs of the next one, and are known by identity only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+import imp2tf
+from imp2tf.remembered import ListMemory, NumberMemory
+from imp2tf.specs import Dense
+
+
+class Kept:
+    """A short list of pairs, a count and a rate."""
+
+    def __init__(self) -> None:
+        self.pairs: list[tuple[tf.Tensor, tf.Tensor]] = []
+        self.count, self.rate = 0, 0.5
+
+    def step(self, x: tf.Tensor) -> tf.Tensor:
+        total = x * self.rate
+        for a, b in self.pairs:
+            total += a * b
+        self.pairs.append((x, total))
+        if len(self.pairs) > 3:
+            self.pairs.pop(0)
+        self.count += 1
+        self.rate *= 0.5
+        return total
+
+
+def run(kept: Kept, step: Any, between: Any = None) -> list[float]:
+    found = []
+    for i in range(12):
+        found.append(float(step(tf.constant(float(i)))))
+        if between is not None:
+            between(kept, i)
+    return [*found, kept.count, kept.rate, *(float(part) for pair in kept.pairs for part in pair)]
+
+
+def both_ways(between: Any = None) -> tuple[list[float], list[float]]:
+    plain, converted = Kept(), Kept()
+    return run(plain, plain.step, between), run(converted, imp2tf.convert(converted.step, profile_runs=0), between)
+
+
+def test_state_is_as_in_eager() -> None:
+    eager, graph = both_ways()
+    assert eager == graph
+
+
+def test_what_the_program_puts_there_between_calls_counts() -> None:
+    def between(kept: Kept, i: int) -> None:
+        if i % 3 == 0:
+            kept.rate = -0.0 if i % 2 else 0.0
+            kept.count = 7
+        if i == 7:
+            kept.pairs[1] = (tf.constant(5.0), tf.constant(2.0))
+        if i == 9:
+            kept.pairs.reverse()
+        if i == 10:
+            kept.rate = 0.25
+
+    eager, graph = both_ways(between)
+    assert list(map(repr, eager)) == list(map(repr, graph))
+
+
+def test_elements_that_stay_are_the_objects_they_were() -> None:
+    kept = Kept()
+    step = imp2tf.convert(kept.step, profile_runs=0)
+    for i in range(8):
+        step(tf.constant(float(i)))
+    before = list(kept.pairs)
+    step(tf.constant(8.0))
+    assert [one is other for one, other in zip(kept.pairs, before[1:])] == [True, True]
+
+
+def test_no_gradient_flows_through_a_number_from_call_to_call() -> None:
+    kept = Kept()
+    step = imp2tf.convert(kept.step, profile_runs=0)
+    weight = tf.Variable(2.0)
+    with tf.GradientTape(persistent=True) as tape:
+        for _ in range(4):
+            y = step(weight * 1.0)
+    plain = Kept()
+    with tf.GradientTape(persistent=True) as other:
+        for _ in range(4):
+            expected = plain.step(weight * 1.0)
+    assert float(tape.gradient(y, weight)) == float(other.gradient(expected, weight))
+
+
+def test_a_number_is_made_a_tensor_once() -> None:
+    memory, number = NumberMemory("int"), 1000
+    assert memory(number) is memory(number)
+    assert int(memory(number + 1)) == 1001
+    tensor = tf.constant(5, tf.int64)
+    memory.came_of(number, tensor)
+    assert memory(number) is tensor
+
+
+def test_large_lists_are_not_kept_alive() -> None:
+    memory = ListMemory([tf.stack], Dense(tf.float32, [1 << 19]))
+    large = [tf.zeros([1 << 19])]
+    memory.columns(large)
+    assert not memory.knows(large)
+    small = ListMemory([tf.stack], Dense(tf.float32, [2]))
+    short = [tf.zeros([2])]
+    small.columns(short)
+    assert small.knows(short) and not small.knows([tf.zeros([2])])
