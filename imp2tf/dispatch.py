@@ -15,6 +15,7 @@ from imp2tf.errors import (
     ForeignCall,
     RaisesUnderTry,
     XlaRefused,
+    first_line,
     said_by_kernel,
 )
 from imp2tf.graph import CannotGoOn, Graph, OperationFailed
@@ -120,7 +121,7 @@ class Dispatcher(Tracer):
         if stuck is not None:
             return self._go_on(graph, stuck, args, kwargs)
         if failed is not None and graph.xla:
-            failure = XlaRefused(f"XLA does not run the graph: {said_by_kernel(failed.error)}")
+            failure = XlaRefused(f"XLA does not run the graph: {first_line(failed.error)}")
         elif failed is not None and failed.effects:
             self._count("graph_calls")
             raise failed.error
