@@ -132,12 +132,15 @@ class Dispatcher(Tracer):
         return self._repeated(failed, args, kwargs)
 
     def _repeated(self, failed: OperationFailed | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Plain Python, since an operation failed before anything was done: its error is eager's, and if there is none, that is noted."""
+        """Plain Python, since an operation failed before anything was done: its error is eager's; if there is none, that is a reason."""
         result = self._plain(args, kwargs)
         if failed is not None:
-            reason = self.note(RaisesUnderTry(f"an operation failed in the graph, and Python goes on: {said_by_kernel(failed.error)}"))
+            reason = RaisesUnderTry(f"an operation failed in the graph, and Python goes on: {said_by_kernel(failed.error)}")
+            if self.options.fullgraph:
+                raise reason from failed.error
+            record = self.note(reason)
             with self.counting:
-                reason.count += 1
+                record.count += 1
         return result
 
     def _go_on(self, graph: Graph, stuck: CannotGoOn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

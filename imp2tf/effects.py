@@ -14,9 +14,11 @@ import tensorflow as tf
 
 from imp2tf.errors import Fallback, Location, UnexpectedResult
 from imp2tf.exceptions import StopRun, innermost, user_frames
+from imp2tf.growable import pushes_since
 from imp2tf.places import Contents, Place, Tail
 from imp2tf.plan import Build, Recipe, Recorder
 from imp2tf.random_ops import RANDOM_OPS, read_draws
+from imp2tf.remembered import NumberMemory
 from imp2tf.results import ANYTHING, Kind, Raised, Site, is_fresh, join_kinds, kind_of
 from imp2tf.session import Session, current, hosting
 from imp2tf.tf_compat import add_control_input, function_bodies, is_stateful_op
@@ -203,11 +205,11 @@ def _content(session: Session, recorder: Recorder, place: Place, value: Any) -> 
         return recorder.changed_elements(value, before, session.source_of(place.owner))
     if isinstance(place, Contents) and isinstance(value, Growable) and isinstance(before, Growable):
         source = session.source_of(place.owner)
-        return recorder.elements_again(value, source, session.memory_of(source))
+        return recorder.elements_again(value, source, session.memory_of(source), pushes_since(value, before))
     if isinstance(place, (Contents, Tail)) or isinstance(value, Growable):
         return recorder.elements(value)
     memory = session.memory_of(session.source_of_place(place)) if isinstance(value, PyNumber) else None
-    return recorder.add(value) if memory is None else recorder.number(value, memory)
+    return recorder.number(value, memory) if isinstance(memory, NumberMemory) else recorder.add(value)
 
 
 def is_unchanged(session: Session, place: Place, value: Any) -> bool:

@@ -25,7 +25,8 @@ from imp2tf.values import Growable
 
 __all__ = [
     "GrowableList", "compact", "element_at", "element_ids", "empty_growable", "growable_length", "growable_of", "has_one_shape",
-    "is_stackable",    "joined", "picked", "popped", "popped_first", "pushed", "replaced", "stacked_column", "widened", "without_element",
+    "is_stackable", "joined", "picked", "popped", "popped_first", "pushed", "pushes_since", "replaced", "stacked_column", "widened",
+    "without_element",
 ]
 
 
@@ -123,6 +124,21 @@ def pushed(grown: Growable, tensors: Sequence[tf.Tensor]) -> Growable:
     push = tf.raw_ops.TensorListPushBack
     values = [tf.constant(True), *tensors]
     return grown.over([push(input_handle=handle, tensor=value) for handle, value in zip(grown.handles, values, strict=True)])
+
+
+def pushes_since(grown: Growable, base: Growable) -> int | None:
+    """How many elements were appended to `base`, where nothing else was done to it; None if that is not to be seen."""
+    found = {_pushes(handle, first) for handle, first in zip(grown.handles, base.handles)}
+    return found.pop() if len(found) == 1 and len(grown.handles) == len(base.handles) else None
+
+
+def _pushes(handle: tf.Tensor, first: tf.Tensor) -> int | None:
+    count = 0
+    while handle.name != first.name or handle.graph is not first.graph:
+        if handle.op.type != "TensorListPushBack":
+            return None
+        handle, count = handle.op.inputs[0], count + 1
+    return count
 
 
 def growable_length(grown: Growable) -> tf.Tensor:

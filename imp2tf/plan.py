@@ -27,7 +27,7 @@ from imp2tf.snapshots import is_record
 from imp2tf.sources import Source
 from imp2tf.specs import Dense, Number, constants_in, realizing
 from imp2tf.tables import python_keys
-from imp2tf.tf_compat import is_symbolic_tensor
+from imp2tf.tf_compat import is_symbolic_tensor, tape_may_record
 from imp2tf.tracebacks import set_traceback
 from imp2tf.values import (
     DEAD,
@@ -257,17 +257,25 @@ class Recorder:
 
         return entries if isinstance(found, dict) else items
 
-    def elements_again(self, found: Growable, owner: Source, memory: Any) -> Recipe:
-        """As `elements`, of a list that was an input; an element with the value of the one that stands there is taken to be that one."""
+    def elements_again(self, found: Growable, owner: Source, memory: Any, pushes: int | None) -> Recipe:
+        """As `elements`, of a list that was an input; elements that were there stay the objects that they are.
+
+        Where that is all the graph did, the last `pushes` are new and the others were there. Else an element with the value of one that
+        was there is taken to be that one; not under a tape, which may follow it to where it was computed.
+        """
         if memory is not None and memory.kind == found.element.key():
             with resumed(self.session):
                 columns = self._columns(found)
-            return lambda build: memory.elements(owner.fetch(build.args), [build.tensors[index] for index in columns])
+            return lambda build: memory.elements(owner.fetch(build.args), [build.tensors[index] for index in columns], pushes)
         recipe = self.elements(found)
 
         def make(build: Build) -> Any:
-            container, made = owner.fetch(build.args), recipe(build)
-            there = list(container)[_dropped(list(container), made):] if isinstance(container, collections.deque) else container
+            there, made = list(owner.fetch(build.args)), recipe(build)
+            if pushes is not None:
+                return there + made[len(made) - pushes:]
+            if tape_may_record():
+                return made
+            there = there[_dropped(there, made):]
             return [old if _is_as_before(old, new) else new for old, new in zip(there, made)] + made[len(there):]
 
         return make

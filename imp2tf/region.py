@@ -203,7 +203,7 @@ def _carried_through(sides: Sequence[Side], places: list[Place]) -> dict[Place, 
 
 def _is_from_before(value: Any, graph: Any) -> bool:
     """Whether a value is none that `graph` computes."""
-    return value.graph is not graph if isinstance(value, tf.Tensor) else isinstance(value, LITERALS)
+    return getattr(value, "graph", None) is not graph if isinstance(value, tf.Tensor) else isinstance(value, LITERALS)
 
 
 def note_cells(session: Session, *functions: Callable[..., Any]) -> None:

@@ -7,7 +7,7 @@ What was remembered is used for the very same objects only: numbers, tensors and
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -73,14 +73,23 @@ class ListMemory:
             self._keep(found.copy(), columns)
         return columns
 
-    def elements(self, before: list[Any], columns: list[tf.Tensor]) -> list[Any]:
-        """The elements that a run leaves, given their columns; one with the bits of an element that was there is taken to be that one."""
+    def elements(self, before: Sequence[Any], columns: list[tf.Tensor], pushes: int | None) -> list[Any]:
+        """The elements that a run leaves, given their columns; `before` are those that it found.
+
+        If the run did no more than append, the last `pushes` are new. Else one with the bits of an element that was there is taken to be
+        that one, but not under a tape: it may have been computed anew, and the tape follows it there.
+        """
         taped = tape_may_record()
-        old, new = ([column.numpy() for column in found] for found in (self.columns(before), columns))
         as_tensors = taped or any(column.dtype == tf.string for column in columns)
-        rows = list(zip(*map(rows_of, columns), strict=True)) if as_tensors else list(zip(*new, strict=True))
-        elements = [before[place] if place >= 0 else self._element.realize(iter(rows[i]) if as_tensors else map(eager_array, rows[i]))
-                    for i, place in enumerate(_same_rows(_bits(old), _bits(new)))]
+        rows = list(zip(*(map(rows_of, columns) if as_tensors else [column.numpy() for column in columns]), strict=True))
+        if pushes is not None and len(before) == len(rows) - pushes:
+            places: Iterable[int] = [*range(len(before)), *[-1] * pushes]
+        elif taped:
+            places = [-1] * len(rows)
+        else:
+            places = _same_rows(*(_bits([column.numpy() for column in found]) for found in (self.columns(list(before)), columns)))
+        elements = [before[place] if place >= 0 else self._element.realize(iter(row) if as_tensors else map(eager_array, row))
+                    for place, row in zip(places, rows, strict=True)]
         if not taped:
             self._keep(elements.copy(), columns)
         return elements

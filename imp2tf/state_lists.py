@@ -13,8 +13,8 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.compound_specs import Items
-from imp2tf.containers import grow
-from imp2tf.growable import growable_of, joined
+from imp2tf.containers import grown
+from imp2tf.growable import growable_of
 from imp2tf.heap import INT_RANGE, Fetch
 from imp2tf.remembered import ListMemory
 from imp2tf.session import Session, current
@@ -46,7 +46,9 @@ def listed(container: Sequence[Any], source: Source) -> Growable | None:
 
 def extended(base: Growable, items: Sequence[Any]) -> Growable:
     """The elements of such a list, followed by others."""
-    return joined(base, grow(list(items))) if items else base
+    for item in items:
+        base = grown(base, item)
+    return base
 
 
 class Elements:

@@ -554,12 +554,17 @@ def _careful(graph: FuncGraph) -> Iterator[None]:
         return
     context = _context.context()
     before = context.function_call_options
-    config = tf.compat.v1.ConfigProto.FromString(_without_sums(before.config_proto_serialized))
-    context.function_call_options = _context.FunctionCallOptions(executor_type=before.executor_type, config_proto=config)
+    context.function_call_options = _careful_options(before.executor_type, before.config_proto_serialized)
     try:
         yield
     finally:
         context.function_call_options = before
+
+
+@functools.lru_cache(maxsize=64)
+def _careful_options(executor: str | None, config: bytes) -> Any:
+    without_sums = tf.compat.v1.ConfigProto.FromString(_without_sums(config))
+    return _context.FunctionCallOptions(executor_type=executor, config_proto=without_sums)
 
 
 SUMS = frozenset({"Add", "AddV2", "AddN", "Mul"})

@@ -1,6 +1,8 @@
 """Whether TensorFlow's private symbols do what `tf_compat` needs them for: each is used once, on a tiny program."""
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import tensorflow as tf
 
 from imp2tf.tf_compat import (
@@ -60,21 +62,33 @@ def self_test() -> list[str]:
     return broken
 
 
-def _probe_cond() -> bool:
-    def both(x: tf.Tensor) -> list[tf.Tensor]:
-        outer = tf.compat.v1.get_default_graph()
-        graphs = []
-        for name, factor in (("t", 2.0), ("f", 3.0)):
-            graph = branch_graph(name, outer)
-            with graph.as_default(), AutomaticControlDependencies() as deps:
-                out = deps.mark_as_return(graph.capture(x) * factor)
-                graph.structured_outputs = [out]
-                graph.outputs.append(out)
-            graphs.append(graph)
-        return build_cond(x > 0.0, *graphs)
+def _either(pred: tf.Tensor, x: tf.Tensor, *sides: Callable[[tf.Tensor], tf.Tensor]) -> list[tf.Tensor]:
+    """An If of two functions of a tensor."""
+    outer, graphs = tf.compat.v1.get_default_graph(), []
+    for name, side in zip("tf", sides, strict=True):
+        graph = branch_graph(name, outer)
+        with graph.as_default(), AutomaticControlDependencies() as deps:
+            out = deps.mark_as_return(side(graph.capture(x)))
+            graph.structured_outputs = [out]
+            graph.outputs.append(out)
+        graphs.append(graph)
+    return build_cond(pred, *graphs)
 
-    run = tf.function(both, autograph=False)
+
+def _probe_cond() -> bool:
+    run = tf.function(lambda x: _either(x > 0.0, x, lambda y: y * 2.0, lambda y: y * 3.0), autograph=False)
     return float(run(tf.constant(1.0))[0]) == 2.0 and float(run(tf.constant(-1.0))[0]) == -3.0
+
+
+def _probe_sums() -> bool:
+    """What the optimizer gets wrong in branches if it is let."""
+    x, y = tf.ones([3]), tf.constant(2.0)
+
+    def program() -> list[tf.Tensor]:
+        return [*_either(y > 0.0, x, lambda z: (z + y) + (z + y), lambda z: z), *_either(y > 0.0, x, lambda z: z + z * 1.0, lambda z: z)]
+
+    concrete = tf.function(program, autograph=False).get_concrete_function()
+    return [found.numpy().tolist() for found in call_concrete(concrete, captures_of(concrete))] == [[6.0] * 3, [2.0] * 3]
 
 
 def _probe_while() -> bool:
@@ -267,7 +281,7 @@ def _probe_fetching() -> bool:
 
 
 PROBES = (
-    ("cond", _probe_cond), ("while", _probe_while), ("capture", _probe_capture), ("tape", _probe_tape),
+    ("cond", _probe_cond), ("sums", _probe_sums), ("while", _probe_while), ("capture", _probe_capture), ("tape", _probe_tape),
     ("functions", _probe_functions), ("list", _probe_list), ("redirect", _probe_redirect), ("seed", _probe_seed),
     ("replica", _probe_replica), ("array", _probe_array), ("direct call", _probe_direct_call),
     ("tape functions", _probe_tape_functions), ("tensors", _probe_tensors),

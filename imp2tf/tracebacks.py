@@ -36,7 +36,7 @@ def raise_through(error: BaseException, frames: Sequence[Frame]) -> NoReturn:
     raise AssertionError("unreachable")
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1000)
 def _at(frame: Frame, step: str) -> types.CodeType:
     """Code for a statement that counts as a line of the user; it spans the line, so that no part of it is underlined."""
     filename, line, name = frame

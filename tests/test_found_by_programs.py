@@ -164,6 +164,11 @@ def test_a_handler_for_an_operation_that_only_some_shapes_fail(keep: bool) -> No
     assert stats["eager_calls"] == sum(entry["count"] for entry in stats["fallbacks"]) == 1
     (entry,) = stats["fallbacks"]
     assert entry["code"] == "I2T110" and entry["reason"].endswith("must be broadcastable")
+    whole = imp2tf.convert(f, profile_runs=0, fullgraph=True)
+    whole(tf.constant([2.0, 1.0]))
+    whole(tf.constant([1.0, 2.0, 3.0, 4.0]))
+    with pytest.raises(imp2tf.ConversionError, match="must be broadcastable"):
+        whole(tf.constant([0.5, 0.5, 1.0]))
 
 
 def _doubtful(x, limit=2.0):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import tensorflow as tf
 
 import imp2tf
@@ -107,3 +108,81 @@ def test_large_lists_are_not_kept_alive() -> None:
     short = [tf.zeros([2])]
     small.columns(short)
     assert small.knows(short) and not small.knows([tf.zeros([2])])
+
+
+def _appended(kept: list[Any], w: tf.Tensor) -> tf.Tensor:
+    kept.append(w * 1.0)
+    return sum(kept)
+
+
+def _shortened(kept: list[Any], w: tf.Tensor) -> tf.Tensor:
+    kept.append(w * 1.0)
+    if len(kept) > 2:
+        kept.pop(0)
+    return sum(kept)
+
+
+def _replaced(kept: list[Any], w: tf.Tensor) -> tf.Tensor:
+    kept.append(w)
+    kept[0] = w * 1.0
+    return sum(kept)
+
+
+def _paired(kept: list[Any], w: tf.Tensor) -> tf.Tensor:
+    kept.append((w * 1.0, w + 1.0))
+    return sum(a * b for a, b in kept)
+
+
+def _looped(kept: list[Any], w: tf.Tensor) -> tf.Tensor:
+    while len(kept) < 3 or w > 5.0:
+        kept.append(w * 1.0)
+        w -= 5.0
+    kept.append(w * 1.0)
+    return sum(kept)
+
+
+@pytest.mark.parametrize("function", [_appended, _shortened, _replaced, _paired, _looped])
+@pytest.mark.parametrize("values", [(1.0, 1.0, 1.0, 1.0, 1.0), (1.0, 2.0, 1.0, 2.0, 1.0)])
+def test_a_tape_follows_an_element_that_equals_one_that_was_there(function: Any, values: tuple[float, ...]) -> None:
+    def gradients(call: Any) -> list[list[float]]:
+        kept: list[Any] = []
+        found = []
+        for value in values:
+            w = tf.constant(value)
+            with tf.GradientTape(persistent=True) as tape:
+                tape.watch(w)
+                total = call(kept, w)
+            parts = [total, *tf.nest.flatten(kept)]
+            found.append([0.0 if slope is None else float(slope) for slope in (tape.gradient(one, w) for one in parts)])
+        return found
+    assert gradients(imp2tf.convert(function, profile_runs=0)) == gradients(function)
+
+
+def test_what_is_appended_is_no_element_that_equals_it() -> None:
+    kept: list[Any] = []
+    step = imp2tf.convert(_appended, profile_runs=0)
+    for _ in range(5):
+        before = kept.copy()
+        step(kept, tf.constant(1.0))
+        assert all(one is other for one, other in zip(before, kept)) and not any(kept[-1] is one for one in before)
+
+
+def test_a_list_that_makes_room_for_a_number_and_back() -> None:
+    def step(kept: Kept, x: tf.Tensor) -> tf.Tensor:
+        total = x * 0.0
+        for one in kept.pairs:
+            total += one
+        kept.pairs.append(x)
+        if total > 5:
+            total = total + 1
+        kept.count = len(kept.pairs)
+        kept.pairs = kept.count * int(total)
+        return total
+
+    def run(call: Any) -> list[Any]:
+        kept, found = Kept(), []
+        for i in range(8):
+            kept.pairs = [tf.constant(1.0)] * (i + 1)
+            found += [float(call(kept, tf.constant(2.0))), kept.count, kept.pairs, type(kept.pairs)]
+        return found
+    assert run(imp2tf.convert(step, profile_runs=0)) == run(step)

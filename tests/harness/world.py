@@ -4,7 +4,7 @@ from __future__ import annotations
 import random
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -89,7 +89,7 @@ def run_world(make: Make, plan: Plan) -> Record:
     try:
         with Capture() as capture, _time_limit(plan.time_limit):
             wrapped = wrap(plan.backend, fn, plan.convert_kw)
-            runner = _Runner(wrapped, snapshot, make.__code__.co_filename, capture)
+            runner = _Runner(wrapped, snapshot, make.__code__.co_filename, capture, plan.backend == "eager")
             _run_rounds(runner, calls, plan, record)
     except TimeLimit:
         record.timed_out = True
@@ -111,18 +111,18 @@ def _run_rounds(runner: _Runner, calls: list[Call], plan: Plan, record: Record) 
 class _Runner:
     """Runs single calls of one wrapped function and records them."""
 
-    def __init__(self, fn: Function, snapshot: Snapshot, user_file: str, capture: Capture) -> None:
-        self.fn, self.snapshot, self.user_file, self.capture = fn, snapshot, user_file, capture
+    def __init__(self, fn: Function, snapshot: Snapshot, user_file: str, capture: Capture, is_eager: bool) -> None:
+        self.fn, self.snapshot, self.user_file, self.capture, self.is_eager = fn, snapshot, user_file, capture, is_eager
         self.earlier: object = None
 
     def run(self, call: Call, label: str, grad: int = 0, count_into: list[str] | None = None) -> CallRecord:
         record = CallRecord(label)
         result = None
         args, kwargs, *steps = call
-        for step in steps:
-            step()
-        self.capture.take()
+        broken = self._take(steps)
         try:
+            if broken is not None:
+                raise broken
             if grad:
                 result = self._taped_call(args, kwargs, record, grad)
             else:
@@ -140,6 +140,19 @@ class _Runner:
                                   "earlier result": self.earlier})
         self.earlier = result
         return record
+
+    def _take(self, steps: Sequence[Callable[[], object]]) -> Exception | None:
+        """What the program does between two calls. In a world gone wrong it may fail, which counts as what the call raises."""
+        try:
+            for step in steps:
+                step()
+        except Exception as error:
+            if self.is_eager:
+                raise
+            return error
+        finally:
+            self.capture.take()
+        return None
 
     def _state(self) -> object:
         """The snapshot, or why there is none: a world gone wrong may lack what the snapshot reads."""

@@ -65,16 +65,20 @@ def memory_of_an_array_that_is_changed() -> World:
     return fn, [call(np.ones(3, np.float32), f32(1.0)), call(np.ones(3, np.float32), f32(9.0))]
 
 
+class Held:
+    """A record whose equality is a tensor."""
+
+    def __init__(self, v):
+        self.v = v
+
+    def __eq__(self, other):
+        return self.v == other.v
+
+    __hash__ = None
+
+
 @program("identity_and_keys", graph=True)
 def lists_searched_by_an_equality_that_gives_tensors() -> World:
-    class Held:
-        def __init__(self, v):
-            self.v = v
-
-        def __eq__(self, other):
-            return self.v == other.v
-
-        __hash__ = None
     held = [Held(f32(1.0)), Held(f32(2.0)), Held(f32(3.0))]
 
     def fn(x):
@@ -86,15 +90,6 @@ def lists_searched_by_an_equality_that_gives_tensors() -> World:
 
 @program("identity_and_keys", graph=True)
 def an_object_taken_out_by_an_equality_that_gives_tensors() -> World:
-    class Held:
-        def __init__(self, v):
-            self.v = v
-
-        def __eq__(self, other):
-            return self.v == other.v
-
-        __hash__ = None
-
     def fn(x):
         held = [Held(x), Held(x + 1.0), Held(x + 2.0)]
         if x > 1.0:

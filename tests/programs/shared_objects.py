@@ -286,3 +286,36 @@ def elements_beside_those_that_a_branch_or_loop_changes() -> World:
     calls = [call(f32(1.0), i32(3)), call(f32(-1.0), i32(0)), call(f32(3.0), i32(1)), call(f32(2.0), i32(4))]
     return fn, calls, lambda: (rows, table, pairs, found, [rows[0] is first[0], table["a"] is first[1], pairs[0] is first[2],
                                                            all(one is first[1] for one in found)])
+
+
+@program("shared_objects", graph=True, grad=True)
+def elements_carried_through_in_methods_and_nested_loops() -> World:
+    class Kept:
+        def __init__(self):
+            self.rows, self.table, self.ends = [f32(1.0), f32(2.0), 0], {"a": f32(3.0), "n": 0}, collections.deque([f32(4.0), 0])
+
+        def count(self, x):
+            if x > 1.0:
+                self.rows[2] += 1
+            else:
+                self.table["n"] -= 1
+
+    kept = Kept()
+    first = [*kept.rows[:2], kept.table["a"], kept.ends[0]]
+
+    def fn(x):
+        total = x * 0.0
+        while x > 0.0:
+            x -= 1.0
+            kept.count(x)
+            for e in tf.range(2):
+                if e > 0:
+                    kept.ends[1] += 1
+                    continue
+                kept.table["n"] += 2
+            total += kept.rows[0] * kept.table["a"]
+        return total, kept.rows[1], kept.ends[0]
+
+    def same():
+        return [one is other for one, other in zip(first, [*kept.rows[:2], kept.table["a"], kept.ends[0]])]
+    return fn, each(f32(0.0), f32(3.0), f32(1.0)), lambda: (kept.rows, kept.table, kept.ends, same())
