@@ -152,10 +152,9 @@ def _commits_if_any(session: Session, recorder: Recorder) -> list[tuple[Recipe, 
 
 def _python_op(session: Session, call: Callable[..., Any], tensors: list[tf.Tensor], returns: list[tf.DType]) -> tf.Operation:
     before = tf.compat.v1.get_default_graph()
-    tf.py_function(call, tensors, returns)
+    tf.py_function(session.callback(call), tensors, returns)
     op = before.get_operations()[-1]
     session.host_ops.add((id(before), op.name))
-    session.callbacks.append(call)
     return op
 
 

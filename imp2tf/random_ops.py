@@ -161,8 +161,7 @@ def _categorical(op: Any, key: tf.Tensor, counter: tf.Tensor) -> tf.Tensor:
 
 def _drawn(session: Session, op: Any, *seeds: tf.Tensor) -> list[tf.Tensor]:
     """The host call that stands for a random operation: its outputs. `seeds` are those of the run, where it knows them."""
-    draw = _eager_twin(session, op)
-    session.callbacks.append(draw)
+    draw = session.callback(_eager_twin(session, op))
     inputs = [*map(tf.stop_gradient, op.inputs), *seeds]
     outputs = tf.numpy_function(draw, inputs, [tensor.dtype for tensor in op.outputs])
     outputs = outputs if isinstance(outputs, list) else [outputs]

@@ -225,7 +225,7 @@ class Session:
         # elements were changed; 1: an object may stand in two lists of run-time length, 2: also twice in one list
         self.changed_elements, self.shared_elements = False, 0
         self.kept: list[Any] = []  # what is known by its id must not go before the trace has ended
-        self.callbacks: list[Any] = []  # TensorFlow holds functions that graphs call only weakly
+        self.callbacks: list[Any] = []  # see `callback`
         self.loop_memo: dict[Hashable, Any] = {}
         self.activations: list[Any] = []
         self.trying = 0  # handlers that may want what is raised now
@@ -270,6 +270,22 @@ class Session:
         """Take over what another thread has found."""
         self.opaque, self.left_in_loop = self.opaque or other.opaque, self.left_in_loop or other.left_in_loop
         self.has_read_data, self.seeded = self.has_read_data or other.has_read_data, self.seeded or other.seeded
+
+    def callback(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """What TensorFlow is given where the graph calls Python.
+
+        TensorFlow keeps some graphs for ever, and would keep all of the program that `call` refers to. So what runs our graph keeps `call`,
+        unless somebody else runs it.
+        """
+        if self.embedded:
+            return call
+        self.callbacks.append(call)
+        kept = weakref.ref(call)
+
+        def calling(*args: Any) -> Any:
+            return kept()(*args)  # type: ignore[misc]  # a graph that runs is kept
+
+        return calling
 
     # -------------------------------------------------------------------------------------- births
     @property

@@ -150,25 +150,32 @@ def in_eager_mode() -> bool:
     return bool(_context.executing_eagerly())
 
 
-def fetching(iterator: Any) -> Callable[[], Any]:
-    """``iterator.get_next`` of a dataset's iterator, without an executor made for each call where elements are plain tensors."""
+def fetching(iterator: Any) -> Callable[[Any], Any]:
+    """What gives the next element of a dataset's iterator, without an executor made for each call where elements are plain tensors.
+
+    It takes the iterator and holds nothing of it: one that outlives its loop keeps threads, and a process may wait for these as it ends.
+    """
     names = ("_iterator_resource", "_flat_output_types", "_flat_output_shapes")
     if not PRIVATE_CALLS or type(iterator) is not _iterators.OwnedIterator or not all(hasattr(iterator, name) for name in names):
-        return iterator.get_next
+        return _next_of
     spec = iterator.element_spec
     leaves = tf.nest.flatten(spec)
     if not all(type(leaf) is tf.TensorSpec for leaf in leaves):
-        return iterator.get_next
-    resource, types, shapes = (getattr(iterator, name) for name in names)
+        return _next_of
+    types, shapes = iterator._flat_output_types, iterator._flat_output_shapes
     is_flat = type(spec) is tuple and all(type(one) is tf.TensorSpec for one in spec)
 
-    def fetch() -> Any:
+    def fetch(iterator: Any) -> Any:
         if not _context.executing_eagerly() or not tf.config.experimental.get_synchronous_execution():
             return iterator.get_next()
-        flat = tf.raw_ops.IteratorGetNext(iterator=resource, output_types=types, output_shapes=shapes)
+        flat = tf.raw_ops.IteratorGetNext(iterator=iterator._iterator_resource, output_types=types, output_shapes=shapes)
         return tuple(flat) if is_flat else tf.nest.pack_sequence_as(spec, flat)
 
     return fetch
+
+
+def _next_of(iterator: Any) -> Any:
+    return iterator.get_next()
 
 
 def branch_graph(name: str, outer: FuncGraph) -> FuncGraph:
@@ -204,9 +211,31 @@ def build_while(
         name="while_")
 
 
+class _CallTimeValue:
+    """What gives an input of a graph at each call; the graph knows it by this object."""
+
+    def __init__(self, fetch: Callable[[], Any]) -> None:
+        self.fetch: Callable[[], Callable[[], Any]] = lambda: fetch
+        self._hash = hash(fetch)
+
+    def __call__(self) -> Any:
+        return self.fetch()()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _CallTimeValue) and self.fetch() is other.fetch()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def weaken(self) -> None:
+        """Let the graph not keep `fetch`."""
+        self.fetch = weakref.ref(self.fetch())
+
+
 def capture_at_call_time(graph: FuncGraph, fetch: Callable[[], Any], spec: tf.TypeSpec) -> Any:
-    """An input of the graph whose value is `fetch()` at each call; equal `fetch` objects share one."""
-    return graph.capture_call_time_value(fetch, spec, key=fetch)
+    """An input of the graph whose value is `fetch()` at each call; each `fetch` object has one."""
+    value = _CallTimeValue(fetch)
+    return graph.capture_call_time_value(value, spec, key=value)
 
 
 def builds_inside(graph: FuncGraph) -> bool:
@@ -349,10 +378,18 @@ def set_seed_generator(generator: Any) -> None:
 
 
 def captures_of(concrete: Any) -> list[Any]:
-    """What a concrete function captures, in the order of its inputs: tensors, then the objects that fetch one."""
-    graph = concrete.graph
-    at_call_time = graph._function_captures.by_ref_external.items()  # TensorFlow's own have keys that mean nothing
-    return [*graph.external_captures, *(key if callable(key) else fetch for key, fetch in at_call_time)]
+    """What a concrete function captures, in the order of its inputs: tensors, then the objects that fetch one.
+
+    From then on the caller keeps these objects, not the graph. TensorFlow keeps a graph with a custom gradient for ever, as the gradient
+    is registered by name, and each step of a Keras optimizer has one.
+    """
+    at_call_time = []
+    for key, fetch in concrete.graph._function_captures.by_ref_external.items():
+        is_ours = isinstance(key, _CallTimeValue)  # TensorFlow's own have keys that mean nothing
+        at_call_time.append(key.fetch() if is_ours else fetch)
+        if is_ours:
+            key.weaken()
+    return [*concrete.graph.external_captures, *at_call_time]
 
 
 def call_concrete(concrete: Any, captured: Sequence[tf.Tensor]) -> list[tf.Tensor]:

@@ -271,12 +271,12 @@ def _probe_seed_generator() -> bool:
 def _probe_fetching() -> bool:
     iterator = iter(tf.data.Dataset.from_tensor_slices(([1.0, 2.0], {"b": [3, 4], "a": [5, 6]})))
     fetch = fetching(iterator)
-    first, named = fetch()
-    second = fetch()[0]
+    first, named = fetch(iterator)
+    second = fetch(iterator)[0]
     try:
-        fetch()
+        fetch(iterator)
     except tf.errors.OutOfRangeError:
-        return fetch != iterator.get_next and [float(first), float(second), int(named["a"]), int(named["b"])] == [1.0, 2.0, 5, 3]
+        return fetch.__name__ == "fetch" and [float(first), float(second), int(named["a"]), int(named["b"])] == [1.0, 2.0, 5, 3]
     return False
 
 

@@ -6,6 +6,7 @@ what they see with ``run_eagerly=True``, and what they change is seen by the nex
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -137,13 +138,13 @@ class _Batches:
 
     def __init__(self) -> None:
         self.iterator: Callable[[], Any] = lambda: None
-        self.fetch: Callable[[], Any] = lambda: None
+        self.fetch: Callable[[Any], Any] = lambda _: None
 
     def of(self, iterator: Any) -> Callable[[], Any]:
         """A function that gives the next batch."""
         if self.iterator() is not iterator:
             self.iterator, self.fetch = weakref.ref(iterator), fetching(iterator)
-        return self.fetch
+        return functools.partial(self.fetch, iterator)
 
 
 def _window(fetch: Callable[[], Any], size: int) -> Iterator[Any]:

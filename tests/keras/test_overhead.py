@@ -23,16 +23,16 @@ def test_guards_of_keras_objects_read_their_fields_directly() -> None:
 ])
 def test_batches_are_those_of_get_next(data: object) -> None:
     dataset = tf.data.Dataset.from_tensor_slices(data)
-    fetch, iterator = fetching(iter(dataset)), iter(dataset)
+    mine, iterator = iter(dataset), iter(dataset)
+    fetch = fetching(mine)
     for _ in range(2):
-        ours, theirs = fetch(), iterator.get_next()
+        ours, theirs = fetch(mine), iterator.get_next()
         tf.nest.assert_same_structure(ours, theirs)
         assert all(map(np.array_equal, tf.nest.flatten(ours), tf.nest.flatten(theirs)))
     with pytest.raises(tf.errors.OutOfRangeError):
-        fetch()
+        fetch(mine)
 
 
 def test_ragged_batches_are_fetched_by_tensorflow() -> None:
     iterator = iter(tf.data.Dataset.from_tensor_slices(tf.ragged.constant([[1], [2, 3], [4]])).batch(2))
-    fetch = fetching(iterator)
-    assert fetch == iterator.get_next and fetch().to_list() == [[1], [2, 3]]
+    assert fetching(iterator)(iterator).to_list() == [[1], [2, 3]]
