@@ -13,12 +13,12 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.connectivity import Junction
-from imp2tf.effects import order_effects
 from imp2tf.errors import NoFixpoint, fall_back
 from imp2tf.exceptions import ProgramRaise, user_frames
 from imp2tf.heap import old_value
 from imp2tf.join import describe, join, without_stale
 from imp2tf.junctions import junctions_of, note_junction, results_vary
+from imp2tf.ordering import order_effects
 from imp2tf.places import Contents, Place
 from imp2tf.quick_graphs import make_quick
 from imp2tf.random_ops import draw_eagerly, readable

@@ -17,12 +17,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.effects import has_effects_so_far, order_effects, stop_run
+from imp2tf.effects import has_effects_so_far, stop_run
 from imp2tf.errors import Fallback, GraphRefused, RaisesUnderTry, TraceFailed, fall_back
 from imp2tf.exceptions import ProgramRaise, Retry, rebuilder, user_frames
 from imp2tf.heap import LITERALS, contents, contents_without_tail, old_value, with_tail
 from imp2tf.join import join
 from imp2tf.junctions import BranchFlags, note_junction
+from imp2tf.ordering import order_effects
 from imp2tf.places import Contents, Place, Tail
 from imp2tf.quick_graphs import make_quick
 from imp2tf.random_ops import draw_eagerly
