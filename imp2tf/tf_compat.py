@@ -211,6 +211,11 @@ def build_while(
         name="while_")
 
 
+def turn_count(loop: tf.Operation) -> tf.Tensor:
+    """How many turns a While has had that `build_while` has built: TensorFlow counts them in the first of its variables."""
+    return loop.outputs[0]
+
+
 class _CallTimeValue:
     """What gives an input of a graph at each call; the graph knows it by this object."""
 

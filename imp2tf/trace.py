@@ -198,8 +198,8 @@ def _kind(relaxations: Relaxations, value: Any, source: Source, around: tuple[An
 def _way(session: Session, results: list[tf.Tensor], parts: dict[str, Any]) -> list[tf.Tensor]:
     """What tells the way of a run, if gradients depend on it."""
     junctions = junctions_of(session, session.graph)
-    needed = bool(junctions.keys) and results_vary(session.graph, results)
-    parts["junctions"] = junctions.keys if needed else []
+    needed = bool(junctions.told) and results_vary(session.graph, results)
+    parts["junctions"] = junctions.told if needed else []
     return [junctions.vector()] if needed else []
 
 
