@@ -332,3 +332,31 @@ def method_that_overwrites_an_attribute() -> World:
             keeper.note(e, x)
         return keeper.kept * 2.0
     return fn, [call(f32(2.0), f32(3.0), f32(v)) for v in ([1.0, -2.0], [-2.0, -0.5], [-2.0, 1.0, -0.5])], lambda: keeper.kept
+
+
+@program("none_gradients", grad=1, graph=True)
+def overwritten_after_a_call_that_may_raise() -> World:
+    bound = tf.Variable(1.0)
+
+    def checked(x):
+        if x < 0:
+            raise ValueError
+        return x
+
+    def fn(x, y):
+        with tf.GradientTape():
+            try:
+                pass
+            except KeyError:
+                y = x
+            else:
+                0 + checked(bound)
+                x, x = (2.0, tf.constant(2.0))
+            finally:
+                y = y * 2.0
+        try:
+            y = checked(y)
+        except ValueError:
+            y = bound * 3.0
+        return x, y
+    return fn, [call(f32(1.0), f32(3.0)), call(f32(1.0), f32(-3.0))], lambda: bound
