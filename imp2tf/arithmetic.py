@@ -254,7 +254,7 @@ def binary(op: str, a: Any, b: Any, function: Function | None = None) -> Any:
     if op == "%" and isinstance(a, (str, bytes)) and holds_runtime(b):
         return Deferred(operator.mod, (a, b))
     if (a is None and is_symbolic_tensor(b)) or (b is None and is_symbolic_tensor(a)):
-        _refuse_none(BINARY[op], a, b)
+        _refuse_none(function or BINARY[op], a, b)
     return run_operation(function or BINARY[op], a, b)
 
 

@@ -46,12 +46,12 @@ def _user_method(value: Any, name: str) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------ binary
-def binary_operation(op: str, a: Any, b: Any) -> Any:
-    """``a op b``."""
+def binary_operation(op: str, a: Any, b: Any, function: Callable[[Any, Any], Any] | None = None) -> Any:
+    """``a op b``; `function` may be the in-place one, which words its errors otherwise."""
     if isinstance(a, Union):
-        return over(a, lambda one: binary_operation(op, one, b))
+        return over(a, lambda one: binary_operation(op, one, b, function))
     if isinstance(b, Union):
-        return over(b, lambda one: binary_operation(op, a, one))
+        return over(b, lambda one: binary_operation(op, a, one, function))
     if op == "%" and isinstance(a, (str, bytes)):
         b = operand(b)
     _refuse_stand_ins(a, b)
@@ -64,7 +64,7 @@ def binary_operation(op: str, a: Any, b: Any) -> Any:
         return call(reflected, b, a)
     if is_container(a) or is_container(b):
         return _container_operation(op, a, b)
-    return binary(op, a, b)
+    return binary(op, a, b, function)
 
 
 def _refuse_stand_ins(*operands: Any) -> None:
@@ -139,7 +139,7 @@ def in_place(op: str, a: Any, b: Any) -> Any:
     if isinstance(a, np.ndarray) or (isinstance(a, Deferred) and may_change(a)):
         change_array(IN_PLACE[op], a, b)
         return a
-    return binary_operation(op, a, b)
+    return binary_operation(op, a, b, IN_PLACE[op])
 
 
 UPDATES = {"|": "update", "&": "intersection_update", "-": "difference_update", "^": "symmetric_difference_update"}

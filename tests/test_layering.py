@@ -29,8 +29,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "regions of the graph",
         (
-            "placement", "plan", "effects", "inspection", "exceptions", "random_ops", "connectivity", "junctions", "records", "states",
-            "region", "looping", "exits", "xla", "xla.*", "speculation",
+            "placement", "plan", "effects", "ordering", "inspection", "exceptions", "random_ops", "connectivity", "junctions", "records",
+            "states", "region", "looping", "exits", "xla", "xla.*", "speculation",
         ),
     ),
     (
