@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.errors import LostValue, NeedsValue, fall_back
+from imp2tf.errors import LostValue, NeedsValue, SeveralKinds, fall_back
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.forcing import forced
 from imp2tf.growable import growable_length
@@ -19,9 +19,14 @@ from imp2tf.values import LOST, UNBOUND, Deferred, Growable, PyNumber, StandIn, 
 __all__ = ["bound", "number_of", "over", "raise_error", "stripped", "truth", "truth_number"]
 
 
+MOST = 32  # alternatives of a value; texts that a loop puts together from others soon have more
+
+
 def over(union: Union, operation: Callable[[Any], Any]) -> Any:
     """`operation` applied to the alternative that `union` holds; the results are joined and often are of one kind."""
     alternatives = union.alternatives
+    if len(alternatives) > MOST:
+        fall_back(SeveralKinds, f"a value of more than {MOST} kinds: each use would be traced for each of them")
 
     def at(index: int) -> Any:
         if index == len(alternatives) - 1:

@@ -323,3 +323,16 @@ def dict_of_one_of_three_sets_of_keys() -> World:
             x = x + 0.75
         return sorted(table), table.get("c"), len(table), x
     return fn, [call(f32(0.0), i32(k)) for k in (0, 2, 3, 4)]
+
+
+@program("values_of_several_kinds")
+def text_that_a_loop_puts_together() -> World:
+    def fn(logits, names):
+        text, before = "", -1
+        for k in tf.argmax(logits, -1):
+            if k != 0 and k != before:
+                text += names[int(k)]
+            before = k
+        return text, len(text), text or "<empty>"
+    rows = f32([[0.0, 5.0, 1.0], [0.0, 1.0, 5.0], [5.0, 0.0, 0.0], [0.0, 1.0, 5.0]])
+    return fn, [call(rows, ["_", "x", "yy"]), call(rows[::-1], ["_", "x", "yy"]), call(rows, "_ab")]
