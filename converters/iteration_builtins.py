@@ -71,7 +71,7 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
 
 def _require_one_length(iterables: tuple[Any, ...]) -> None:
     """Leave ``zip(strict=True)`` of differing lengths to Python, which raises once the shortest has ended."""
-    if not all(isinstance(one, (tuple, range, DictView, tf.Tensor)) or is_container(one) for one in iterables):
+    if not all(isinstance(one, (tuple, range, str, bytes, DictView, tf.Tensor)) or is_container(one) for one in iterables):
         fall_back(ForeignCall, "zip(strict=True)")
     lengths = [call(len, one) for one in iterables]
     known = [one for one in lengths if isinstance(one, int)]

@@ -4,13 +4,18 @@
 """
 from __future__ import annotations
 
+import functools
 import operator as python
 from collections.abc import Callable
 from typing import Any
 
+from imp2tf.converters.subscripts import get_item
+
 from imp2tf.arithmetic import BINARY, COMPARE
-from imp2tf.calls import invoke, replace_call
+from imp2tf.attributes import get_attribute
+from imp2tf.calls import call, invoke, replace_call, replace_calls_of_objects
 from imp2tf.operations import IN_PLACE, binary_operation, compare_operation, in_place
+from imp2tf.session import current
 
 
 def _replace(function: Callable[..., Any], operation: Callable[[str, Any, Any], Any], op: str) -> None:
@@ -78,7 +83,7 @@ def _abs(a: Any) -> Any:
 
 def _in_graph(original: Callable[..., Any], twin: Any) -> None:
     @replace_call(original)
-    def call(*args: Any) -> Any:
+    def called(*args: Any) -> Any:
         return invoke(twin, args, {})
 
 
@@ -86,3 +91,33 @@ for _original, _twin in ((python.getitem, _getitem), (python.setitem, _setitem),
                          (python.concat, _concat), (python.neg, _neg), (python.pos, _pos), (python.invert, _invert), (python.not_, _not),
                          (python.truth, _truth), (python.is_, _is), (python.is_not, _is_not), (python.abs, _abs)):
     _in_graph(_original, _twin)
+
+
+# ------------------------------------------------------------------------------------------------ objects that ask others
+@replace_calls_of_objects(python.attrgetter)
+def attrgetter(getter: Any, owner: Any) -> Any:
+    """``operator.attrgetter('a', 'b.c')(owner)``."""
+    found = [functools.reduce(get_attribute, name.split("."), owner) for name in getter.__reduce__()[1]]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+@replace_calls_of_objects(python.itemgetter)
+def itemgetter(getter: Any, owner: Any) -> Any:
+    """``operator.itemgetter(0, 2)(owner)``."""
+    found = [get_item(owner, key) for key in getter.__reduce__()[1]]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+@replace_call(python.methodcaller)
+def methodcaller_(name: str, /, *args: Any, **kwargs: Any) -> Any:
+    """``operator.methodcaller('add', 1)``."""
+    return current().born(python.methodcaller(name, *args, **kwargs))
+
+
+@replace_calls_of_objects(python.methodcaller)
+def methodcaller(caller: Any, owner: Any) -> Any:
+    """``operator.methodcaller('add', 1)(owner)``."""
+    how, args = caller.__reduce__()
+    if isinstance(how, functools.partial):
+        return call(get_attribute(owner, how.args[0]), *args, **how.keywords)
+    return call(get_attribute(owner, args[0]), *args[1:])

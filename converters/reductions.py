@@ -13,6 +13,7 @@ from imp2tf.calls import call, replace_call
 from imp2tf.cursors import Cursor, MapCursor, StaticCursor, certain
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.generators import Pushed, as_pushed, push
+from imp2tf.heap import is_users_iterable
 from imp2tf.iterables import cursor as cursor_over
 from imp2tf.iterables import each, is_lazy, known_items
 from imp2tf.iteration import GeneratorValue, drained
@@ -106,7 +107,7 @@ def _first_that(value: Any, wanted: bool) -> Any:
         items = drained(value.iterable if isinstance(value, GeneratorValue) else value.cursor)
         step: Any = value.step if isinstance(value, GeneratorValue) else value.function
     else:
-        items, step = drained(value), None
+        items, step = None if is_users_iterable(value) else drained(value), None
     if items is None:
         return _first_of_many(value, wanted)
 

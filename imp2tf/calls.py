@@ -135,6 +135,8 @@ def replacement_of(function: Any) -> Callable[..., Any] | None:
         found = _replacements.get(function)
         if found is None and isinstance(function, types.MethodType) and function.__func__ in _replacements:
             return functools.partial(_replacements[function.__func__], function.__self__)
+        if found is None and isinstance(function, types.MethodType) and getattr(function.__func__, "__code__", None) in _of_code:
+            return functools.partial(_of_code[function.__func__.__code__], function.__func__, function.__self__)
     except TypeError:  # not hashable, so not registered
         return None
     if found is None and isinstance(function, types.FunctionType):
@@ -192,7 +194,7 @@ def _call_object(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         return _construct(function, args, kwargs)
     method = inspect.getattr_static(type(function), "__call__", None)
     method = getattr(method, "__imp2tf_callback__", method)
-    if is_user_function(method):
+    if is_user_function(method) or getattr(method, "__code__", None) in _of_code:
         return call(method, function, *args, **kwargs)
     return _call_library(function, args, kwargs)
 

@@ -28,7 +28,8 @@ from imp2tf.values import NUMBER_DTYPES, UNBOUND, Deferred, Growable, PyNumber, 
 
 __all__ = [
     "INT_RANGE", "Fetch", "contents", "guard_distinct", "has_written_fields", "is_container", "is_drop_in", "is_same_input",
-    "is_unread", "is_user_function", "itself", "known_by_identity", "length", "lift", "old_value", "read", "set_contents", "view",
+    "is_unread", "is_user_function", "is_users_iterable", "itself", "known_by_identity", "length", "lift", "old_value", "read",
+    "set_contents", "view",
 ]
 
 LITERALS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range)
@@ -49,6 +50,12 @@ def is_user_function(value: object) -> bool:
     """Whether `value` is a Python function of the user's program."""
     return isinstance(value, types.FunctionType) and not is_library_file(value.__code__.co_filename) and (
         value.__code__.co_filename != "<string>")  # what dataclasses and namedtuples generate
+
+
+def is_users_iterable(value: Any) -> bool:
+    """Whether code of the program says what the items of an object are."""
+    method = getattr(type(value), "__iter__", None)
+    return is_user_function(method or getattr(type(value), "__getitem__", None))
 
 
 def is_drop_in(value: object) -> bool:

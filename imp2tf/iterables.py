@@ -8,7 +8,7 @@ from imp2tf.containers import append, new_list
 from imp2tf.cursors import Cursor
 from imp2tf.errors import NeedsValue, UnsupportedSyntax, fall_back
 from imp2tf.generators import Pushed, as_pushed, push_for
-from imp2tf.heap import contents
+from imp2tf.heap import contents, is_users_iterable
 from imp2tf.iteration import GeneratorValue, cursor_of, drained
 from imp2tf.loops import run_for
 from imp2tf.states import NO_STATE, State
@@ -44,7 +44,7 @@ def _collected(pushed: Pushed, what: str) -> list[Any]:
 
 def is_lazy(value: Any) -> bool:
     """Whether items are computed when they are asked for, so that asking has effects."""
-    return isinstance(value, (GeneratorValue, Cursor, Pushed, GeneratorCall))
+    return isinstance(value, (GeneratorValue, Cursor, Pushed, GeneratorCall)) or is_users_iterable(value)
 
 
 def each(value: Any, visit: Any, state: State = NO_STATE) -> None:

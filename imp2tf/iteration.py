@@ -10,7 +10,7 @@ from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import run_operation
 from imp2tf.attributes import FieldsOf
 from imp2tf.container_cursors import ContainerCursor, DequeCursor, ListCursor, ReversedCursor, TableCursor, ViewCursor
-from imp2tf.containers import listed
+from imp2tf.containers import append, listed, new_list
 from imp2tf.cursors import (
     Cursor,
     DatasetCursor,
@@ -26,7 +26,7 @@ from imp2tf.cursors import (
 from imp2tf.dict_views import DictView
 from imp2tf.endless import Endless, EndlessCursor
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
-from imp2tf.heap import contents, is_container
+from imp2tf.heap import contents, is_container, is_users_iterable
 from imp2tf.session import current
 from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, StandIn, Table, Union
 
@@ -169,7 +169,14 @@ def drained(value: Any) -> list[Any] | None:
         return list(value)
     if isinstance(value, tf.TensorShape):
         return _dimensions(value)
-    return cursor_of(value).known_items()
+    return _made_by_user(value) if is_users_iterable(value) else cursor_of(value).known_items()
+
+
+def _made_by_user(value: Any) -> list[Any]:
+    made = new_list([])
+    current().run.each(value, lambda item: append(made, item))
+    found = contents(made)
+    return found if isinstance(found, list) else fall_back(NeedsValue, f"items of a {type(value).__name__}, of run-time length")
 
 
 def _drained_union(value: Union) -> list[Any] | None:

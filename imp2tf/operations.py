@@ -23,11 +23,12 @@ from imp2tf.errors import Contents, ForeignCall, NeedsValue, fall_back
 from imp2tf.forcing import forced
 from imp2tf.generated_methods import compared
 from imp2tf.growable_items import repeated
-from imp2tf.heap import contents, is_container, is_same_input, is_user_function, set_contents
+from imp2tf.heap import contents, is_container, is_same_input, is_user_function, is_users_iterable, set_contents
 from imp2tf.opaque import change_array
 from imp2tf.region import select
 from imp2tf.results import Kept
 from imp2tf.searches import equal_growables, equals_items
+from imp2tf.session import current
 from imp2tf.table_items import has_key
 from imp2tf.texts import operand
 from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Table, Union, is_runtime, numpy_value
@@ -53,7 +54,7 @@ def binary_operation(op: str, a: Any, b: Any, function: Callable[[Any, Any], Any
     if isinstance(b, Union):
         return over(b, lambda one: binary_operation(op, a, one, function))
     if op == "%" and isinstance(a, (str, bytes)):
-        b = operand(b)
+        return binary(op, a, operand(b), function)
     _refuse_stand_ins(a, b)
     name = BINARY[op].__name__.strip("_")
     method, reflected = _user_method(a, f"__{name}__"), _user_method(b, f"__r{name}__")
@@ -313,6 +314,8 @@ def contains(container: Any, value: Any) -> Any:
         return has_element(container, value)
     if isinstance(container, DictView):
         return container.over(lambda view: _view_contains(view, value))
+    if is_users_iterable(container):
+        return has_element(current().run.call(list, container), value)
     if isinstance(container, Deferred) or isinstance(value, Deferred):
         return number_of(python.contains, container, value)
     if is_runtime(value):

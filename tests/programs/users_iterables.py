@@ -1,0 +1,135 @@
+"""Objects of the program's classes as iterables, and functions of the standard library that ask objects."""
+from __future__ import annotations
+
+import operator
+
+import tensorflow as tf
+
+from tests.programs import World, each, f32, program
+
+
+class Pair:
+    def __init__(self, *items):
+        self.items = list(items)
+
+    def __iter__(self):
+        return iter(self.items)
+
+
+class Yielding(Pair):
+    def __iter__(self):
+        yield from self.items
+
+
+class Indexed:
+    def __init__(self, *items):
+        self.items = list(items)
+
+    def __getitem__(self, i):
+        return self.items[i]
+
+    def __len__(self):
+        return len(self.items)
+
+
+def _iterated(make) -> World:
+    kept = make(f32(1.0), f32(2.0))
+
+    def fn(x):
+        pair = make(x, x + 1.0)
+        if x > 1.0:
+            kept.items[0] = kept.items[0] + x
+        first, second = pair
+        head, *rest = kept
+        total = tf.zeros_like(x)
+        for one in kept:
+            total += one
+        return (total, first, second, head, rest, list(pair), tuple(kept), [*pair, *kept], sum(pair), max(kept), x in pair,
+                [k * one for k, one in enumerate(kept)], any(one > 3.0 for one in pair))
+    return fn, each(f32(1.0), f32(2.0), f32(3.0)), lambda: kept.items
+
+
+@program("users_iterables", graph=True)
+def object_with_iter() -> World:
+    return _iterated(Pair)
+
+
+@program("users_iterables", graph=True)
+def object_with_iter_that_yields() -> World:
+    return _iterated(Yielding)
+
+
+@program("users_iterables", graph=True)
+def object_with_getitem() -> World:
+    return _iterated(Indexed)
+
+
+@program("users_iterables")
+def object_that_unpacks_to_too_many() -> World:
+    def fn(x):
+        try:
+            a, b = Pair(x, x, x)
+        except ValueError as error:
+            return str(error)
+        return a + b
+    return fn, each(f32(1.0), f32(2.0))
+
+
+# ------------------------------------------------------------------------------------------------ those that ask
+class Member:
+    def __init__(self, n, score):
+        self.n, self.inner = n, Pair(score)
+
+    def raised(self, by, *, twice=False):
+        return self.n + by * (2 if twice else 1)
+
+
+@program("users_iterables", graph=True)
+def getters_of_operator() -> World:
+    team = [Member(2, 1.0), Member(1, 2.0)]
+    by_n = operator.attrgetter("n")
+
+    def fn(x):
+        if x > 1.0:
+            team[0].n += 1
+        names = [by_n(one) for one in team], operator.attrgetter("n", "inner.items")(team[0])
+        items = operator.itemgetter(1)([x, x * 2.0]), operator.itemgetter("a", "b")({"a": x, "b": 2})
+        called = operator.methodcaller("raised", 3)(team[1]), operator.methodcaller("raised", team[0].n, twice=True)(team[0])
+        return names, items, called, sorted(team, key=by_n)[0] is team[1]
+    return fn, each(f32(0.0), f32(2.0), f32(3.0)), lambda: [one.n for one in team]
+
+
+@program("users_iterables", graph=True)
+def percent_of_a_dict() -> World:
+    def fn(x):
+        n = int(tf.reduce_sum(x))
+        return x * 2.0, "%(n)d of %(most)s" % {"n": n, "most": 3}, "%(n)05d" % dict(n=n)  # noqa: UP031
+    return fn, each(f32(1.0), f32(2.0))
+
+
+# ------------------------------------------------------------------------------------------------ tf.Module
+class Scaled(tf.Module):
+    def __init__(self):
+        super().__init__(name="scaled")
+        self.w = tf.Variable(2.0)
+        self.calls = 0
+
+    @tf.Module.with_name_scope
+    def __call__(self, x):
+        self.calls += 1
+        if tf.reduce_sum(x) > 0:
+            x = x * self.w
+        return self.shifted(x)
+
+    @tf.Module.with_name_scope
+    def shifted(self, x):
+        return x + float(self.calls)
+
+
+@program("users_iterables", graph=True, grad=True)
+def methods_in_the_name_scope_of_their_module() -> World:
+    layer = Scaled()
+
+    def fn(x):
+        return layer(x), layer.calls
+    return fn, each(f32(1.0), f32(-2.0)), lambda: (layer.calls, layer.w)
