@@ -6,10 +6,11 @@ Text of values that only the run knows is made after it, or where a print needs 
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gast
+from imp2tf.converters.format_fields import read_fields
 
 from imp2tf.alternatives import over
 from imp2tf.arithmetic import holds_runtime, run_operation
@@ -96,8 +97,10 @@ def format_(value: Any, spec: Any = "") -> Any:
 
 
 @register_host_method(lambda owner: isinstance(owner, str), ("format", "format_map"))
-def format_method(text: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def format_method(text: str, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """``text.format(...)``."""
+    if name == "format":
+        text, args, kwargs = read_fields(text, args, kwargs)
     given = [operand(value) if name == "format_map" else argument(value) for value in args]
     named = {key: argument(value) for key, value in kwargs.items()}
     function = getattr(text, name)

@@ -86,6 +86,12 @@ def type_(value: Any, *rest: Any, **kwargs: Any) -> Any:
     return NUMBER_TYPES[value.kind] if isinstance(value, PyNumber) else type(value)
 
 
+@replace_call(super)
+def super_(*args: Any) -> Any:
+    """``super(cls, owner)``."""
+    return super(*args)
+
+
 @replace_call(vars)
 def vars_(owner: Any) -> Any:
     """``vars(owner)``."""

@@ -35,7 +35,7 @@ __all__ = [
 MISSING = object()
 AS_THEY_ARE = (
     types.ModuleType, types.BuiltinFunctionType, types.MethodType, str, bytes, int, float, complex, type(None), tuple,
-    tf.DType, tf.TensorShape, tf.Variable, np.ndarray, np.generic, functools.partial, super, range, slice, frozenset, types.GeneratorType,
+    tf.DType, tf.TensorShape, tf.Variable, np.ndarray, np.generic, functools.partial, range, slice, frozenset, types.GeneratorType,
     TracedArray,
 )
 LIBRARIES = frozenset({"tensorflow", "numpy", "keras", "builtins", "collections", "math", "functools", "threading", "contextlib", "io"})
@@ -61,6 +61,8 @@ def get_attribute(owner: Any, name: str, default: Any = MISSING) -> Any:
         return _of_tensor(owner, name, default)
     if is_container(owner) and not _has_own_fields(owner):
         return _of_container(owner, name, default)
+    if isinstance(owner, super):
+        return _of_super(owner, name, default)
     if isinstance(owner, AS_THEY_ARE) or (_is_library_object(owner) and not isinstance(owner, tf.Module)):
         return _plain(owner, name, default)
     return _of_class(owner, name, default) if isinstance(owner, type) else _of_object(owner, name, default)
@@ -235,6 +237,24 @@ def _bound(owner: Any, cls: type, holder: type, name: str) -> Any:
     if isinstance(value, Union):
         return over(value, lambda one: _bind(one, owner, cls))
     return _bind(value, owner, cls)
+
+
+def _of_super(owner: Any, name: str, default: Any) -> Any:
+    """``super().name``: what a class after that of the method has, as the object of the method sees it."""
+    me, cls = owner.__self__, owner.__self_class__
+    for base in cls.__mro__[cls.__mro__.index(owner.__thisclass__) + 1:]:
+        if name not in base.__dict__:
+            continue
+        value = base.__dict__[name]
+        if isinstance(value, property) and me is not cls:
+            return call(value.fget, me)
+        if isinstance(value, functools.cached_property) and me is not cls:
+            return _cached_property(me, name, value)
+        if isinstance(value, types.MemberDescriptorType) and me is not cls:
+            return _of_object(me, name, default)
+        is_ours = not _is_library_object(base) and not isinstance(value, types.BuiltinFunctionType)
+        return _bound(None if me is cls else me, cls, base, name) if is_ours else _plain(owner, name, default)
+    return _plain(owner, name, default)
 
 
 _binders: dict[type, Callable[[Any, Any, type], Any]] = {}

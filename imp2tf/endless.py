@@ -18,6 +18,8 @@ __all__ = ["Endless", "EndlessCursor", "counting", "cycling", "repeating"]
 class Endless(StandIn):
     """An iterator that gives `item(position)` and goes on to `after(position)`."""
 
+    ends = False
+
     def __init__(self, position: Any, item: Callable[[Any], Any], after: Callable[[Any], Any]) -> None:
         self.position = position
         self.item = item

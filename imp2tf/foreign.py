@@ -92,6 +92,8 @@ def _is_base_init(function: Any) -> bool:
 
 def call_pure(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], callback: Callback = lambda value: value) -> Any:
     """Call a pure function while tracing, or after the run on what only the run knows."""
+    if getattr(function, "__module__", None) != "itertools":  # which may leave items in what they are given
+        args = tuple(map(_items_given, args))
     if any(map(_is_outer_object, (*args, *kwargs.values()))):
         fall_back(ForeignCall, f"{library_name(function)} is given an object whose attributes it may read")
     _refuse_outer_iterators(function, args, kwargs)
@@ -103,6 +105,11 @@ def call_pure(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call
     if any(isinstance(value, (Deferred, PyNumber)) for value in values) or (works_on_values(function) and any(map(_holds_python, values))):
         return computed(function, plain_args, plain_kwargs)
     return adopted(run_operation(function, *plain_args, **plain_kwargs))
+
+
+def _items_given(value: Any) -> Any:
+    """An argument; iterations of this trace as the list that the function makes of them."""
+    return current().run.call(list, value) if isinstance(value, StandIn) and value.ends else value
 
 
 def _is_outer_object(value: Any) -> bool:

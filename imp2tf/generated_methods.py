@@ -5,6 +5,7 @@
 """
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import inspect
 import types
@@ -13,7 +14,7 @@ from typing import Any
 
 from imp2tf.alternatives import raise_error
 from imp2tf.arithmetic import COMPARE, run_operation
-from imp2tf.attributes import get_attribute, set_attribute, store_attribute
+from imp2tf.attributes import fields_of_object, get_attribute, set_attribute, store_attribute
 from imp2tf.calls import call
 from imp2tf.heap import is_user_function
 from imp2tf.purity import has_plain_new
@@ -22,6 +23,7 @@ from imp2tf.session import current
 __all__ = ["compared", "constructed", "field_names", "is_generated", "makes_by_fields"]
 
 GENERATED = "<string>"
+NAMESPACES = (types.SimpleNamespace, argparse.Namespace)  # equal if their fields are
 
 
 def is_generated(method: Any) -> bool:
@@ -42,6 +44,8 @@ def field_names(cls: Any, counts: Callable[[Any], bool] = lambda field: True) ->
 
 def compared(op: str, a: Any, b: Any, compare: Callable[[str, Any, Any], Any]) -> Any:
     """``a op b`` by a generated method of `a`'s class; NotImplemented where there is none, or it does not compare with `b`."""
+    if op in ("==", "!=") and any(isinstance(a, kind) and isinstance(b, kind) for kind in NAMESPACES):
+        return compare(op, *(current().born(fields_of_object(one)) for one in (a, b)))
     owner = _owner_of(type(a), f"__{COMPARE[op].__name__}__" if op != "!=" else "__eq__")
     if owner is None or type(b) is not type(a):
         return NotImplemented

@@ -212,6 +212,8 @@ def is_pure(function: Any) -> bool:
 
 def works_on_values(function: Any) -> bool:
     """Whether a function looks at the values in the containers that it is given, and makes a value of its own of them."""
+    if isinstance(getattr(function, "__self__", None), (str, bytes)):
+        return True
     return module_of(function).removeprefix("_").partition(".")[0] in OF_VALUES
 
 

@@ -220,7 +220,7 @@ class _CallTimeValue:
     """What gives an input of a graph at each call; the graph knows it by this object."""
 
     def __init__(self, fetch: Callable[[], Any]) -> None:
-        self.fetch: Callable[[], Callable[[], Any]] = lambda: fetch
+        self.fetch: Callable[[], Any] = lambda: fetch
         self._hash = hash(fetch)
 
     def __call__(self) -> Any:
