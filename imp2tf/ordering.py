@@ -97,8 +97,20 @@ def changes_state(op: tf.Operation) -> bool:
     """Whether an operation, or one in the functions it calls, has an effect other than calling Python."""
     if op.type not in CALLS:
         return _has_effect(op)
+    inner = [function_graph(op.graph, name) for name in functions_of(op)]
+    if all(one is not None for one in inner):
+        return any(map(_holds_changes, inner))
     nodes = (node for body in function_bodies(op) for node in body.node_def)
     return any(is_stateful_op(node.op) and node.op not in QUIET_STATEFUL | HOST_OPS | CALLS for node in nodes)
+
+
+_changing: weakref.WeakKeyDictionary[FuncGraph, bool] = weakref.WeakKeyDictionary()
+
+
+def _holds_changes(graph: FuncGraph) -> bool:
+    if graph not in _changing:
+        _changing[graph] = any(op.type not in HOST_OPS and changes_state(op) for op in graph.get_operations())
+    return _changing[graph]
 
 
 # ------------------------------------------------------------------------------------------------ what may fail

@@ -798,10 +798,16 @@ def function_graph(graph: FuncGraph, name: str) -> FuncGraph | None:
     return getattr(function, "graph", None)
 
 
+CALLED = {
+    "If": ("then_branch", "else_branch"), "StatelessIf": ("then_branch", "else_branch"), "Case": ("branches",),
+    "StatelessCase": ("branches",), "While": ("cond", "body"), "StatelessWhile": ("cond", "body"), "PartitionedCall": ("f",),
+    "StatefulPartitionedCall": ("f",),
+}
+
+
 def functions_of(op: tf.Operation) -> list[str]:
-    """The names of the functions that an operation may call."""
-    found = [attr.name for attr in op.op_def.attr if attr.type in ("func", "list(func)")]
-    values = [op.get_attr(name) for name in found]
+    """The names of the functions that a branch, loop or call may run."""
+    values = [op.get_attr(name) for name in CALLED.get(op.type, ())]
     return [one.name for value in values for one in (value if isinstance(value, list) else [value])]
 
 
