@@ -25,7 +25,8 @@ from imp2tf.values import Growable
 
 __all__ = [
     "GrowableList", "compact", "element_at", "element_ids", "empty_growable", "growable_length", "growable_of", "has_one_shape",
-    "is_stackable", "joined", "picked", "popped", "popped_first", "pushed", "pushes_since", "replaced", "stacked_column", "widened",
+    "is_stackable", "joined", "last_pushed",
+    "picked", "popped", "popped_first", "pushed", "pushes_since", "replaced", "stacked_column", "widened",
     "without_element",
 ]
 
@@ -130,6 +131,16 @@ def pushes_since(grown: Growable, base: Growable) -> int | None:
     """How many elements were appended to `base`, where nothing else was done to it; None if that is not to be seen."""
     found = {_pushes(handle, first) for handle, first in zip(grown.handles, base.handles)}
     return found.pop() if len(found) == 1 and len(grown.handles) == len(base.handles) else None
+
+
+def last_pushed(grown: Growable, count: int) -> list[tf.Tensor]:
+    """The last elements of a list of single tensors, as they were appended; none of other lists."""
+    found: list[tf.Tensor] = []
+    handle = grown.handles[-1]
+    while len(grown.handles) == 2 and len(found) < count:
+        found.append(handle.op.inputs[1])
+        handle = handle.op.inputs[0]
+    return found[::-1]
 
 
 def _pushes(handle: tf.Tensor, first: tf.Tensor) -> int | None:

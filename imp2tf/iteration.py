@@ -27,6 +27,7 @@ from imp2tf.dict_views import DictView
 from imp2tf.endless import Endless, EndlessCursor
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.heap import contents, is_container, is_users_iterable
+from imp2tf.refusals import eager_error
 from imp2tf.session import current
 from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, StandIn, Table, Union
 
@@ -138,6 +139,8 @@ def reversed_cursor(value: Any) -> Cursor:
     if isinstance(value, Union):
         return StaticCursor(reversed(drained(value) or fall_back(NeedsValue, f"reversed() of {value!r}")))
     if isinstance(value, (tf.Tensor, tf.Variable)):
+        if isinstance(value, tf.Variable) or value.shape.rank == 0:
+            raise_error(eager_error(lambda: reversed(value if isinstance(value, tf.Variable) else tf.zeros([], value.dtype))))
         return cursor_of(tf.reverse(tf.convert_to_tensor(value), [0]))
     found = contents(value) if is_container(value) else value
     if isinstance(found, Growable):

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from imp2tf.random_ops import RANDOM_OPS, read_draws
 from imp2tf.session import Session
-from imp2tf.tf_compat import FuncGraph, add_control_input, function_bodies, function_graph, is_stateful_op
+from imp2tf.tf_compat import FuncGraph, add_control_input, function_bodies, function_graph, functions_of, is_stateful_op
 
 __all__ = ["changes_state", "order_effects"]
 
@@ -97,8 +97,20 @@ def changes_state(op: tf.Operation) -> bool:
     """Whether an operation, or one in the functions it calls, has an effect other than calling Python."""
     if op.type not in CALLS:
         return _has_effect(op)
+    inner = [function_graph(op.graph, name) for name in functions_of(op)]
+    if all(one is not None for one in inner):
+        return any(map(_holds_changes, inner))
     nodes = (node for body in function_bodies(op) for node in body.node_def)
     return any(is_stateful_op(node.op) and node.op not in QUIET_STATEFUL | HOST_OPS | CALLS for node in nodes)
+
+
+_changing: weakref.WeakKeyDictionary[FuncGraph, bool] = weakref.WeakKeyDictionary()
+
+
+def _holds_changes(graph: FuncGraph) -> bool:
+    if graph not in _changing:
+        _changing[graph] = any(op.type not in HOST_OPS and changes_state(op) for op in graph.get_operations())
+    return _changing[graph]
 
 
 # ------------------------------------------------------------------------------------------------ what may fail
@@ -175,19 +187,13 @@ def _may_fail(op: tf.Operation) -> bool:
     if op.type in ANY_SHAPE or op.type in HOST_OPS:
         return False
     if op.type in REGIONS:
-        return any(_any_may_fail(op.graph, name) for name in _functions_of(op))
+        return any(_any_may_fail(op.graph, name) for name in functions_of(op))
     known = all(one.shape.is_fully_defined() for one in (*op.inputs, *op.outputs))
     if op.type in FLOAT_ONLY:
         return not known or not op.outputs[0].dtype.is_floating
     if op.type == "StridedSlice":
         return not known or any(one.op.type != "Const" for one in op.inputs[1:])
     return op.type not in KNOWN_SHAPES or not known
-
-
-def _functions_of(op: tf.Operation) -> list[str]:
-    found = [attr.name for attr in op.op_def.attr if attr.type in ("func", "list(func)")]
-    values = [op.get_attr(name) for name in found]
-    return [one.name for value in values for one in (value if isinstance(value, list) else [value])]
 
 
 def _any_may_fail(graph: FuncGraph, name: str) -> bool:

@@ -16,7 +16,7 @@ import tensorflow as tf
 from imp2tf.arrays import TracedArray
 from imp2tf.compound_specs import holds_objects, may_be_lost
 from imp2tf.errors import LostValue, UnsupportedSyntax, fall_back
-from imp2tf.growable import GrowableList, is_stackable, stacked_column
+from imp2tf.growable import GrowableList, is_stackable, last_pushed, stacked_column
 from imp2tf.heap import contents, is_container
 from imp2tf.links import cause_of, context_of
 from imp2tf.places import Entries
@@ -263,16 +263,23 @@ class Recorder:
         Where that is all the graph did, the last `pushes` are new and the others were there. Else an element with the value of one that
         was there is taken to be that one; not under a tape, which may follow it to where it was computed.
         """
+        pushed = [self.add(one) if id(one) in self.session.origins else None for one in last_pushed(found, pushes or 0)]
         if memory is not None and memory.kind == found.element.key():
             with resumed(self.session):
                 columns = self._columns(found)
-            return lambda build: memory.elements(owner.fetch(build.args), [build.tensors[index] for index in columns], pushes)
+
+            def remembered(build: Build) -> Any:
+                themselves = [one if one is None else one(build) for one in pushed]
+                return memory.elements(owner.fetch(build.args), [build.tensors[index] for index in columns], pushes, themselves)
+
+            return remembered
         recipe = self.elements(found)
 
         def make(build: Build) -> Any:
             there, made = list(owner.fetch(build.args)), recipe(build)
             if pushes is not None:
-                return there + made[len(made) - pushes:]
+                new = made[len(made) - pushes:]
+                return there + ([one if given is None else given(build) for one, given in zip(new, pushed)] if pushed else new)
             if tape_may_record():
                 return made
             there = there[_dropped(there, made):]

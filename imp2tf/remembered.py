@@ -73,11 +73,12 @@ class ListMemory:
             self._keep(found.copy(), columns)
         return columns
 
-    def elements(self, before: Sequence[Any], columns: list[tf.Tensor], pushes: int | None) -> list[Any]:
+    def elements(self, before: Sequence[Any], columns: list[tf.Tensor], pushes: int | None, pushed: Sequence[Any] = ()) -> list[Any]:
         """The elements that a run leaves, given their columns; `before` are those that it found.
 
-        If the run did no more than append, the last `pushes` are new. Else one with the bits of an element that was there is taken to be
-        that one, but not under a tape: it may have been computed anew, and the tape follows it there.
+        If the run did no more than append, the last `pushes` are new, but for those `pushed` that the program had before. Else one with
+        the bits of an element that was there is taken to be that one, but not under a tape: it may have been computed anew, and the tape
+        follows it there.
         """
         taped = tape_may_record()
         as_tensors = taped or any(column.dtype == tf.string for column in columns)
@@ -90,6 +91,8 @@ class ListMemory:
             places = _same_rows(*(_bits([column.numpy() for column in found]) for found in (self.columns(list(before)), columns)))
         elements = [before[place] if place >= 0 else self._element.realize(iter(row) if as_tensors else map(eager_array, row))
                     for place, row in zip(places, rows, strict=True)]
+        for place, one in enumerate(pushed, len(elements) - len(pushed)):
+            elements[place] = elements[place] if one is None else one
         if not taped:
             self._keep(elements.copy(), columns)
         return elements

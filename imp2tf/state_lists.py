@@ -20,7 +20,7 @@ from imp2tf.remembered import ListMemory
 from imp2tf.session import Session, current
 from imp2tf.sources import Source
 from imp2tf.specs import Dense, Number, Spec
-from imp2tf.tf_compat import capture_at_call_time, tape_may_record
+from imp2tf.tf_compat import capture_at_call_time, stacked_apart, tape_may_record
 from imp2tf.values import NUMBER_DTYPES, Growable, number_kind
 
 __all__ = ["extended", "listed"]
@@ -130,12 +130,11 @@ def _column(part: Any, path: Path) -> Callable[[list[Any]], tf.Tensor]:
     with tf.init_scope():
         empty = tf.zeros([0, *part.shape], part.dtype)
 
-
     def stacked(found: list[Any]) -> tf.Tensor:
         items = [_at(item, path) for item in found]
         if not items:
             return empty
-        return tf.raw_ops.Pack(values=items) if tape_may_record() else tf.constant(np.stack([item.numpy() for item in items]))
+        return stacked_apart(items) if tape_may_record() else tf.constant(np.stack([item.numpy() for item in items]))
 
     return stacked
 

@@ -22,9 +22,12 @@ from imp2tf.connectivity import CALLS, Connections, Wiring, is_differentiable
 from imp2tf.junctions import Told, ways_told
 from imp2tf.tf_compat import (
     DirectCall,
+    FuncGraph,
     TapeFunctions,
     call_concrete,
     direct_call,
+    function_graph,
+    functions_of,
     gated,
     in_eager_mode,
     record,
@@ -33,12 +36,15 @@ from imp2tf.tf_compat import (
     variables_accessed,
     watched_result,
     watching,
+    with_rows_told,
 )
 from imp2tf.trials import Compiler
 
 __all__ = ["Taped"]
 
 MAX_WAYS = 256  # remembered for one graph
+MOST_ELEMENTS = 4096  # of a gradient that is looked at
+SELECTING = frozenset({"ClipByValue", "Maximum", "Minimum", "Relu", "Relu6", "Select", "SelectV2"})  # not even NaN passes where they close
 
 
 class Taped:
@@ -115,6 +121,12 @@ class Taped:
         closed = frozenset(place for place in places if not possible[place])
         return closed, frozenset(place for place in places if possible[place] and certain[place] != every)
 
+    @functools.cached_property
+    def parts_lists(self) -> bool:
+        """Whether inputs may be elements of lists of the graph, which connections do not tell apart, though gradients can."""
+        kinds = kinds_within(self._graph)
+        return any(kind.startswith("TensorList") for kind in kinds) and not kinds & SELECTING
+
     def _may_be_watched(self, place: int, tensor: tf.Tensor) -> bool:
         if tensor.dtype in (tf.resource, tf.variant):
             return place in self._variables
@@ -147,12 +159,12 @@ class _Run:
         self._asked = 0
         self._answered = False
 
-    def told(self, outputs: list[tf.Tensor], gates: bool) -> list[tf.Tensor]:
-        """The results; where there are gates, as aliases that tell that a gradient comes to them."""
+    def told(self, outputs: list[tf.Tensor], tell: bool) -> list[tf.Tensor]:
+        """The results; if they are to tell that a gradient comes to them, aliases."""
         taped = self._taped
         if taped._junctions:
             self.way = outputs[-1]
-        if gates and len(taped._results) > 1:
+        if tell and len(taped._results) > 1:
             for bit, place in enumerate(taped._results):
                 outputs[place] = watched_result(outputs[place], functools.partial(self.asked, bit))
         return outputs
@@ -190,14 +202,33 @@ class _FirstOrder(_Run):
         self._residuals = functions.kept(captured, outputs)
         inputs = [one for place, one in enumerate(captured) if place not in self._closed] if self._closed else captured
         record(functions.forward.name, outputs[: functions.recorded], inputs, self._gradients)
-        return self.told(outputs[: taped._count], bool(self._gates))
+        return self.told(outputs[: taped._count], bool(self._gates) or taped.parts_lists)
 
     def _gradients(self, *given: Any) -> list[Any]:
         """The gradients by the inputs, given those of the results."""
         found = self._of_all([self._dense(given[place], i) for i, place in enumerate(self._functions.differentiable)])
+        if self._taped.parts_lists and in_eager_mode() and not tape_may_record():
+            found = self._told_apart(found, given)
         if self._closed or self._gates:
             found = [one if place not in self._gates or self.connects(place) else None
                      for place, one in enumerate(found) if place not in self._closed]
+        return found
+
+    def _told_apart(self, found: list[Any], given: Sequence[Any]) -> list[Any]:
+        """Gradients of zero, or rows of zero in those of stacked elements, are None where nothing flows: there not even NaN arrives."""
+        suspects = [place for place, one in enumerate(found) if isinstance(one, tf.Tensor) and _has_zero_rows(one)]
+        if not suspects:
+            return found
+        results = self._taped._results
+        unasked = {place for bit, place in enumerate(results) if not self._asked >> bit & 1} if len(results) > 1 else set()
+        flows = self._of_all([_poisoned(self._dense(given[place], i), place not in unasked)
+                              for i, place in enumerate(self._functions.differentiable)])
+        for place in suspects:
+            reached = np.isnan(flows[place].numpy())
+            if not reached.any():
+                found[place] = None
+            elif reached.ndim:
+                found[place] = with_rows_told(found[place], reached.reshape(len(reached), -1).any(axis=1).tolist())
         return found
 
     def _dense(self, gradient: Any, i: int) -> tf.Tensor:
@@ -220,3 +251,31 @@ def _part(structure: Any, flat: Iterator[tf.Tensor]) -> Any:
         return None if structure is None else next(flat)
     parts = [next(flat) for _ in tf.nest.flatten(structure, expand_composites=True)]
     return tf.nest.pack_sequence_as(structure, parts, expand_composites=True)
+
+
+def _has_zero_rows(gradient: tf.Tensor) -> bool:
+    """Whether a small gradient, or one of its rows, is zero."""
+    if not gradient.dtype.is_floating or not 0 < gradient.shape.num_elements() <= MOST_ELEMENTS:
+        return False
+    array = gradient.numpy()
+    return not (array.reshape(len(array), -1).any(axis=1).all() if array.ndim else array)
+
+
+def _poisoned(gradient: tf.Tensor, is_asked: bool) -> tf.Tensor:
+    """NaN in place of the gradient of a result that is asked for; of stacked elements, where that of the element is not zero."""
+    array = gradient.numpy()
+    nothing = (array == 0) & (np.any(array != 0) | (not is_asked))
+    return tf.constant(np.where(nothing, 0, np.nan).astype(array.dtype))
+
+
+def kinds_within(graph: FuncGraph) -> set[str]:
+    """The types of the operations that a graph may run, of those that give floats or lists."""
+    found: set[str] = set()
+    for op in graph.get_operations():
+        if any(map(is_differentiable, op.outputs)):
+            found.add(op.type)
+        for name in functions_of(op):
+            inner = function_graph(graph, name)
+            if inner is not None:
+                found |= kinds_within(inner)
+    return found

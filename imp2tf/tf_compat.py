@@ -735,6 +735,26 @@ def gated(tensor: tf.Tensor, is_open: Callable[[], bool]) -> tf.Tensor:
     return alias
 
 
+def stacked_apart(items: Sequence[tf.Tensor]) -> tf.Tensor:
+    """Eager tensors in one; where `with_rows_told` has told it, the gradient of an item may be None."""
+
+    def apart(gradient: tf.Tensor) -> list[Any]:
+        rows = tf.unstack(gradient, len(items))
+        return [row if told else None for row, told in zip(rows, getattr(gradient, "_imp2tf_rows", [True] * len(items)), strict=True)]
+
+    with _record.stop_recording():
+        stacked = tf.raw_ops.Pack(values=items)
+    _record.record_operation("Pack", [stacked], items, apart)
+    return stacked
+
+
+def with_rows_told(gradient: tf.Tensor, rows: Sequence[bool]) -> tf.Tensor:
+    """A gradient of stacked items that tells for which of them there is one."""
+    told = tf.identity(gradient)
+    told._imp2tf_rows = rows
+    return told
+
+
 def watched_result(tensor: tf.Tensor, told: Callable[[], None]) -> tf.Tensor:
     """An alias of an eager tensor; `told()` is called when a gradient comes to it."""
 
@@ -776,6 +796,19 @@ def function_graph(graph: FuncGraph, name: str) -> FuncGraph | None:
         graph = graph.outer_graph
         function = graph._get_function(name)
     return getattr(function, "graph", None)
+
+
+CALLED = {
+    "If": ("then_branch", "else_branch"), "StatelessIf": ("then_branch", "else_branch"), "Case": ("branches",),
+    "StatelessCase": ("branches",), "While": ("cond", "body"), "StatelessWhile": ("cond", "body"), "PartitionedCall": ("f",),
+    "StatefulPartitionedCall": ("f",),
+}
+
+
+def functions_of(op: tf.Operation) -> list[str]:
+    """The names of the functions that a branch, loop or call may run."""
+    values = [op.get_attr(name) for name in CALLED.get(op.type, ())]
+    return [one.name for value in values for one in (value if isinstance(value, list) else [value])]
 
 
 def copy_handle_data(source: tf.Tensor, target: tf.Tensor) -> None:

@@ -285,3 +285,15 @@ def reversed_ranges_of_run_time_bounds() -> World:
             total += i * j
         return seen, total, [k for k in reversed(range(-n, n))]
     return fn, each(i32(2), i32(0), i32(5), i32(-1))
+
+
+@program("builtins_on_tensors")
+def reversed_of_what_has_no_length() -> World:
+    weight = tf.Variable([1.0, 2.0])
+
+    def fn(x, kind):
+        if x[0] > 0.0:
+            items = reversed(x[0] if kind == "scalar" else weight)
+            return [e for e in items]
+        return x
+    return fn, [call(f32(v), kind) for kind in ("scalar", "variable") for v in ([1.0, 2.0], [-1.0, 2.0])]

@@ -170,3 +170,22 @@ def an_element_that_has_another_name() -> World:
             return total
     kept = Kept()
     return kept.step, each(*map(f32, (3.0, 1.0, 2.0, 5.0, 4.0))), kept
+
+
+@program("state_lists", grad=1, graph=True)
+def tensors_of_the_program_that_are_appended() -> World:
+    class Keeper:
+        def __init__(self):
+            self.total = f32(2.0)
+            self.seen = []
+
+    keeper = Keeper()
+    others: list = []
+
+    def fn(x, items):
+        items.append(keeper.total)
+        keeper.seen.append(x)
+        keeper.seen.append(x * 2.0)
+        keeper.seen.append(keeper.total)
+        return items[0] + keeper.seen[0], items
+    return fn, [call(f32(float(k)), others) for k in range(5)], lambda: (keeper.total, list(keeper.seen), others)
