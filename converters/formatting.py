@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gast
-from imp2tf.converters.format_fields import read_fields
 
 from imp2tf.alternatives import over
 from imp2tf.arithmetic import holds_runtime, run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.forcing import computed
 from imp2tf.foreign import register_host_method
+from imp2tf.format_fields import read_fields
 from imp2tf.heap import is_user_function
 from imp2tf.namespace import operator
 from imp2tf.quote import quote_expr

@@ -9,8 +9,6 @@ import operator as python
 from collections.abc import Callable
 from typing import Any
 
-from imp2tf.converters.subscripts import get_item
-
 from imp2tf.arithmetic import BINARY, COMPARE
 from imp2tf.attributes import get_attribute
 from imp2tf.calls import call, invoke, replace_call, replace_calls_of_objects
@@ -104,7 +102,7 @@ def attrgetter(getter: Any, owner: Any) -> Any:
 @replace_calls_of_objects(python.itemgetter)
 def itemgetter(getter: Any, owner: Any) -> Any:
     """``operator.itemgetter(0, 2)(owner)``."""
-    found = [get_item(owner, key) for key in getter.__reduce__()[1]]
+    found = [invoke(_getitem, (owner, key), {}) for key in getter.__reduce__()[1]]
     return found[0] if len(found) == 1 else tuple(found)
 
 

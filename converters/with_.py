@@ -20,6 +20,7 @@ from imp2tf.calls import call
 from imp2tf.errors import ForeignCall, RaisesUnderTry, fall_back
 from imp2tf.exits import NONE, RAISE, exit_code
 from imp2tf.heap import is_user_function
+from imp2tf.managers import Managed, run_managed
 from imp2tf.namespace import operator
 from imp2tf.operations import truth_of
 from imp2tf.purity import is_tensorflow
@@ -64,7 +65,15 @@ class Withs(Converter, lowers=(gast.With,)):
 @operator
 def with_(manager: Any, target: Callable[[Any], None] | None, body: Block, state: State) -> None:
     """Run a with statement."""
-    if is_user_function(getattr(type(manager), "__enter__", None)) or isinstance(manager, contextlib.suppress):
+    if isinstance(manager, Managed):
+
+        def enter(item: Any) -> None:
+            if target is not None:
+                target(item)
+            body()
+
+        run_managed(manager, enter, state)
+    elif is_user_function(getattr(type(manager), "__enter__", None)) or isinstance(manager, contextlib.suppress):
         _user_manager(manager, target, body, state)
     elif is_tensorflow(type(manager)) or isinstance(manager, (contextlib.nullcontext, contextlib._GeneratorContextManager)):
         _library_manager(manager, target, body, state)

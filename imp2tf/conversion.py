@@ -80,7 +80,7 @@ def _convert(function: types.FunctionType) -> ConvertedCode:
     except SourceUnavailable as error:
         fall_back(NoSource, f"the source of {function.__qualname__} is not available: {error}", error)
     node = source.node
-    invert_generators(node)
+    invert_generators(node, source.decorators)
     if isinstance(node, gast.AsyncFunctionDef) or has_yield(node) or has_await(node):
         fall_back(UnsupportedSyntax, f"{function.__qualname__} is a generator or coroutine")
     if isinstance(node, gast.Lambda):

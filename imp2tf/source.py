@@ -47,6 +47,7 @@ class FunctionSource:
     filename: str
     lines: tuple[str, ...]
     class_name: str | None
+    decorators: tuple[gast.expr, ...] = ()  # which the node does not have
 
 
 def read(fn: types.FunctionType) -> FunctionSource:
@@ -61,10 +62,11 @@ def read(fn: types.FunctionType) -> FunctionSource:
         mangle_inside(node, site.class_name)
     except RecursionError as error:
         raise SourceUnavailable(f"{code.co_name} cannot be parsed: it is nested too deeply") from error
+    decorators: tuple[gast.expr, ...] = ()
     if not isinstance(node, gast.Lambda):
-        node.decorator_list = []
+        decorators, node.decorator_list = tuple(node.decorator_list), []
     lines = file.lines[site.first_line - 1 : site.node.end_lineno]
-    return FunctionSource(node, code.co_filename, lines, site.class_name)
+    return FunctionSource(node, code.co_filename, lines, site.class_name, decorators)
 
 
 def instantiate(

@@ -10,9 +10,8 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from imp2tf.converters.subscripts import get_item
-
 from imp2tf.attributes import get_attribute
+from imp2tf.calls import invoke
 
 __all__ = ["read_fields"]
 
@@ -73,5 +72,9 @@ def _found(value: Any, path: str) -> Any:
     """What stands at the end of a path such as ``.a[0]``."""
     for step in STEP.finditer(path):
         name, key = step.groups()
-        value = get_attribute(value, name) if name else get_item(value, int(key) if key.isdigit() else key)
+        value = get_attribute(value, name) if name else invoke(_item, (value, int(key) if key.isdigit() else key), {})
     return value
+
+
+def _item(owner: Any, key: Any) -> Any:
+    return owner[key]
