@@ -38,8 +38,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             "alternatives", "arithmetic", "array_items", "attributes", "calls", "constants", "container_cursors", "container_items",
             "container_methods", "containers", "cursors", "deferred_calls", "dict_views", "elements", "forcing", "foreign", "generators",
-            "growable_items", "iterables", "iteration", "loops", "lowering", "module_attributes", "opaque", "operations", "picking",
-            "refusals", "runs", "searches", "stacked_lists", "state_lists", "substitution", "table_items", "texts", "try_state",
+            "growable_items", "iterables", "iteration", "lengths", "loops", "lowering", "module_attributes", "opaque", "operations",
+            "picking", "refusals", "runs", "searches", "stacked_lists", "state_lists", "substitution", "table_items", "texts", "try_state",
             "user_iterators",
         ),
     ),
