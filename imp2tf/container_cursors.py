@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from imp2tf.alternatives import raise_error, truth
 from imp2tf.arithmetic import compare
-from imp2tf.container_items import get_item
+from imp2tf.container_items import get_item, item_within
 from imp2tf.containers import container_length
 from imp2tf.cursors import IndexedCursor, StaticCursor, Truth
 from imp2tf.heap import contents
@@ -71,7 +71,7 @@ class ListCursor(IndexedCursor):
         return container_length(self.container)
 
     def item(self, index: Any) -> Any:
-        return get_item(self.container, index)
+        return item_within(self.container, index)
 
     def known_items(self) -> list[Any] | None:
         known = isinstance(contents(self.container), list) and not is_runtime(self.index.value)
@@ -129,4 +129,4 @@ class ReversedCursor(IndexedCursor):
     def next(self) -> Any:
         index = self.index.value
         self.index.value = index - 1
-        return get_item(self.container, index)
+        return item_within(self.container, index)

@@ -13,7 +13,7 @@ from imp2tf.containers import by_alternative, grow, holding, new, new_list, tupl
 from imp2tf.elements import element_of
 from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import NeedsValue, fall_back
-from imp2tf.growable_items import checked_index, checked_position, deleted, item_of, set_at, spliced
+from imp2tf.growable_items import checked_index, checked_position, deleted, item_of, position_of, set_at, spliced
 from imp2tf.heap import contents, is_container, is_unread, read, set_contents
 from imp2tf.object_keys import check_keys
 from imp2tf.picking import item_at
@@ -25,7 +25,7 @@ from imp2tf.tables import key_form, key_kind
 from imp2tf.tf_compat import EagerTensor
 from imp2tf.values import Growable, Table, Union, is_runtime
 
-__all__ = ["delete_item", "dict_item_at", "get_item", "set_item", "with_item", "without"]
+__all__ = ["delete_item", "dict_item_at", "get_item", "item_within", "set_item", "with_item", "without"]
 
 KEPT_BY_VALUE = (EagerTensor, bool, int, float, str, type(None))
 
@@ -49,6 +49,16 @@ def get_item(container: Any, key: Any, kind: str | None = None) -> Any:
         return _item_at(list(found), key, f"{_kind(container)} index out of range")
     elements = collections.deque(found) if isinstance(container, collections.deque) else found
     return run_operation(lambda: elements[key])
+
+
+def item_within(container: Any, index: Any) -> Any:
+    """``container[index]`` of a list or tuple, at an index that is known to be in range."""
+    found = contents(container) if is_container(container) else container
+    if isinstance(found, Union):
+        return over(found, lambda one: item_within(holding(container, one), index))
+    if isinstance(found, Growable):
+        return element_of(container, found, tf.cast(position_of(index), tf.int32))
+    return item_at(list(found), position_of(index)) if is_runtime(index) and found else get_item(container, index)
 
 
 def _from_end(container: Any, key: int) -> Any:

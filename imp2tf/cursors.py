@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from imp2tf.alternatives import over, raise_error, truth
 from imp2tf.arithmetic import compare
-from imp2tf.container_items import get_item
+from imp2tf.container_items import item_within
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.heap import view
 from imp2tf.places import Attribute
@@ -71,7 +71,7 @@ class StaticCursor(Cursor):
     def next(self) -> Any:
         index = self.index.value
         self.index.value = index + 1
-        return get_item(current().born(list(self.items)), index) if is_runtime(index) else self.items[index]
+        return item_within(current().born(list(self.items)), index) if is_runtime(index) else self.items[index]
 
     def known_items(self) -> list[Any] | None:
         if is_runtime(self.index.value):

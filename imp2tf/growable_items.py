@@ -23,6 +23,7 @@ from imp2tf.growable import (
     without_element,
 )
 from imp2tf.join import describe
+from imp2tf.lengths import is_within
 from imp2tf.region import stop_if
 from imp2tf.values import Deferred, Growable, PyNumber, Union, is_runtime
 
@@ -55,6 +56,8 @@ def checked_index(found: Growable, key: Any, message: str) -> tf.Tensor:
     """The position (int32) that an index means in a list of run-time length."""
     if not is_runtime(key) and not isinstance(key, (slice, Deferred, Union)):
         _refuse_index(key, message)
+    if type(key) is int and is_within(found, key):
+        return tf.constant(key) if key >= 0 else growable_length(found) + key
     count = tf.cast(growable_length(found), tf.int64)
     return tf.cast(checked_position(key, count, message), tf.int32)
 
@@ -160,7 +163,8 @@ def inserted(found: Growable, key: Any, value: Any) -> Growable:
 
 def taken(found: Growable, args: tuple[Any, ...], kind: str = "list") -> tuple[Growable, Any]:
     """``pop``: what is left, and what was taken."""
-    stop_if(tf.equal(growable_length(found), 0), IndexError("pop from empty list" if kind == "list" else "pop from an empty deque"))
+    if not is_within(found, 0):
+        stop_if(tf.equal(growable_length(found), 0), IndexError("pop from empty list" if kind == "list" else "pop from an empty deque"))
     if not args or (type(args[0]) is int and args[0] == -1):
         return popped(found)
     if type(args[0]) is int and args[0] == 0:

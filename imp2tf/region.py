@@ -145,12 +145,14 @@ def cond(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], st
         graph, deps = _branch(session, name, outer)
         with graph.as_default():
             deps.__enter__()
+            session.known.append((pred, name == "then"))
             try:
                 path = _trace_path(session, block, state, pending)
             except Fallback as fallback:
                 fallback.block = block
                 raise
             finally:
+                session.known.pop()
                 variables.restore()
                 state.set(before)
         sides.append((graph, deps, path))

@@ -7,13 +7,14 @@ What was remembered is used for the very same objects only: numbers, tensors and
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from imp2tf.tf_compat import eager_array, eager_scalar, tape_may_record
+from imp2tf.eager_tensors import scalar, tensor_of
+from imp2tf.tf_compat import tape_may_record
 from imp2tf.values import NUMBER_DTYPES
 
 __all__ = ["ListMemory", "NumberMemory", "rows_of"]
@@ -33,7 +34,7 @@ class NumberMemory:
         """The tensor of a number."""
         number, tensor = self._last
         if number is not found:
-            tensor = eager_scalar(found, self._dtype)
+            tensor = scalar(found, self._dtype)
             self._last = found, tensor
         return tensor
 
@@ -52,7 +53,8 @@ class ListMemory:
     def __init__(self, stack: Sequence[Callable[[list[Any]], tf.Tensor]], element: Any) -> None:
         self.kind = element.key()
         self._stack, self._element = stack, element
-        self._last: tuple[list[Any], list[tf.Tensor]] | None = None
+        self._has_text = any(dtype == tf.string for dtype, _ in element.components())
+        self._last: tuple[list[Any], list[tf.Tensor], list[np.ndarray]] | None = None
 
     def knows(self, found: list[Any]) -> bool:
         """Whether these are the elements of the last time."""
@@ -70,7 +72,7 @@ class ListMemory:
             return last[1]
         columns = [make(found) for make in self._stack]
         if not taped:
-            self._keep(found.copy(), columns)
+            self._keep(found.copy(), columns, [column.numpy() for column in columns])
         return columns
 
     def elements(self, before: Sequence[Any], columns: list[tf.Tensor], pushes: int | None, pushed: Sequence[Any] = ()) -> list[Any]:
@@ -81,28 +83,40 @@ class ListMemory:
         follows it there.
         """
         taped = tape_may_record()
-        as_tensors = taped or any(column.dtype == tf.string for column in columns)
-        rows = list(zip(*(map(rows_of, columns) if as_tensors else [column.numpy() for column in columns]), strict=True))
-        if pushes is not None and len(before) == len(rows) - pushes:
-            places: Iterable[int] = [*range(len(before)), *[-1] * pushes]
+        arrays = [column.numpy() for column in columns]
+        count = len(arrays[0])
+        if pushes is not None and len(before) == count - pushes:
+            places = [*range(len(before)), *[-1] * pushes]
         elif taped:
-            places = [-1] * len(rows)
+            places = [-1] * count
         else:
-            places = _same_rows(*(_bits([column.numpy() for column in found]) for found in (self.columns(list(before)), columns)))
-        elements = [before[place] if place >= 0 else self._element.realize(iter(row) if as_tensors else map(eager_array, row))
-                    for place, row in zip(places, rows, strict=True)]
+            places = _same_rows(self._arrays(before), arrays)
+        rows = list(zip(*map(rows_of, columns), strict=True)) if taped or self._has_text else None
+        elements = [before[place] if place >= 0 else self._element.realize(iter(_row(arrays, number) if rows is None else rows[number]))
+                    for number, place in enumerate(places)]
         for place, one in enumerate(pushed, len(elements) - len(pushed)):
             elements[place] = elements[place] if one is None else one
         if not taped:
-            self._keep(elements.copy(), columns)
+            self._keep(elements.copy(), columns, arrays)
         return elements
 
-    def _keep(self, elements: list[Any], columns: list[tf.Tensor]) -> None:
-        few = len(elements) <= MOST_ELEMENTS and sum(column.numpy().nbytes for column in columns) <= MOST_BYTES
-        self._last = (elements, columns) if few else None
+    def _arrays(self, found: Sequence[Any]) -> list[np.ndarray]:
+        """The columns of the list, as NumPy sees them."""
+        last = self._last
+        if last is not None and _are_same(last[0], found):
+            return last[2]
+        return [column.numpy() for column in self.columns(list(found))]
+
+    def _keep(self, elements: list[Any], columns: list[tf.Tensor], arrays: list[np.ndarray]) -> None:
+        few = len(elements) <= MOST_ELEMENTS and sum(array.nbytes for array in arrays) <= MOST_BYTES
+        self._last = (elements, columns, arrays) if few else None
 
 
-def _are_same(a: list[Any], b: list[Any]) -> bool:
+def _row(arrays: Sequence[np.ndarray], number: int) -> list[tf.Tensor]:
+    return [tensor_of(array[number]) for array in arrays]
+
+
+def _are_same(a: Sequence[Any], b: Sequence[Any]) -> bool:
     return len(a) == len(b) and all(one is other for one, other in zip(a, b))
 
 
@@ -110,15 +124,36 @@ def rows_of(stacked: tf.Tensor) -> list[tf.Tensor]:
     """The rows of a tensor; few that no tape follows are made of what NumPy sees, which is faster than an operation."""
     if stacked.shape[0] > FEW or stacked.dtype == tf.string or tape_may_record():
         return list(tf.unstack(stacked))
-    return [eager_array(row) for row in stacked.numpy()]
+    return [tensor_of(row) for row in stacked.numpy()]
+
+
+def _same_rows(old: Sequence[np.ndarray], new: Sequence[np.ndarray]) -> list[int]:
+    """For each new row the place of an equal old one, or -1; most often some are appended, and some are gone from the front."""
+    for gone in (0, 1):
+        there = min(len(old[0]) - gone, len(new[0]))
+        if there >= 0 and all(_is_continued(a[gone:gone + there], b[:there]) for a, b in zip(old, new, strict=True)):
+            known = old[0].tobytes()
+            if not any(row.tobytes() in known for row in new[0][there:]):
+                return [*range(gone, gone + there), *[-1] * (len(new[0]) - there)]
+    return list(_matches(_bits(old), _bits(new)))
+
+
+def _is_continued(old: np.ndarray, new: np.ndarray) -> bool:
+    return old.dtype != object and old.tobytes() == new.tobytes()
 
 
 def _bits(columns: Sequence[np.ndarray]) -> list[bytes]:
     """The bits of each element."""
-    return [b"".join([part.tobytes() for part in row]) for row in zip(*columns, strict=True)]
+    return [b"".join(map(_bits_of, row)) for row in zip(*columns, strict=True)]
 
 
-def _same_rows(old: list[bytes], new: list[bytes]) -> Iterator[int]:
+def _bits_of(part: Any) -> bytes:
+    """The bits of a row; of text, which are objects to NumPy, what tells it apart."""
+    is_text = isinstance(part, bytes) or part.dtype == object
+    return repr(part if isinstance(part, bytes) else part.tolist()).encode() if is_text else part.tobytes()
+
+
+def _matches(old: list[bytes], new: list[bytes]) -> Iterator[int]:
     """For each new row the place of an equal old one, of several the one that follows the last; -1 if there is none."""
     first = {row: place for place, row in reversed(list(enumerate(old)))}
     follows = 0

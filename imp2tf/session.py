@@ -249,6 +249,7 @@ class Session:
         self.draws: dict[int, list[Any]] = {}
         self.region_ops: set[Any] = set()
         self.scopes: list[Any] = []
+        self.known: list[tuple[Any, bool]] = []  # the conditions of the branches being traced, and whether they hold
         self.region_graphs: list[Any] = []  # the graph of each region being traced, innermost last
         self.interposed = _thread.interposed
         self.uncertain: list[tuple[Any, int, Any]] = []  # sources of gradients that may be None in eager, with the ways of the run
@@ -263,7 +264,7 @@ class Session:
         """The same trace as another thread goes on with it: what stands for the depth of calls is that thread's own."""
         other = copy.copy(self)
         other.activations, other.region_graphs = list(self.activations), list(self.region_graphs)
-        other.scopes, other.caught, other.consumers = [], [], []
+        other.scopes, other.caught, other.consumers, other.known = [], [], [], list(self.known)
         return other
 
     def learn_from(self, other: Session) -> None:

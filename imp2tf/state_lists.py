@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from imp2tf.compound_specs import Items
 from imp2tf.containers import grown
+from imp2tf.eager_tensors import scalar
 from imp2tf.growable import growable_of
 from imp2tf.heap import INT_RANGE, Fetch
 from imp2tf.remembered import ListMemory
@@ -119,7 +120,7 @@ def _test(part: Any) -> Callable[[Any], bool]:
 
 # ------------------------------------------------------------------------------------------------ inputs
 def _length(found: list[Any]) -> tf.Tensor:
-    return tf.constant(len(found), tf.int32)
+    return scalar(len(found), tf.int32)
 
 
 def _column(part: Any, path: Path) -> Callable[[list[Any]], tf.Tensor]:

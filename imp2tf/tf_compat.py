@@ -67,6 +67,7 @@ __all__ = [
     "eager_context",
     "eager_scalar",
     "fetching",
+    "from_dlpack",
     "function_bodies",
     "function_graph",
     "gated",
@@ -77,6 +78,7 @@ __all__ = [
     "is_deterministic",
     "is_stateful_op",
     "is_symbolic_tensor",
+    "made_on_host",
     "new_operation",
     "op_definition",
     "read_stack",
@@ -133,6 +135,22 @@ def eager_scalar(value: float, dtype: tf.DType) -> tf.Tensor:
 def eager_array(value: np.ndarray) -> tf.Tensor:
     """An eager tensor of what an array, or scalar, of NumPy holds by now."""
     return EagerTensor(np.array(value), _context.context().device_name, tf.as_dtype(value.dtype).as_datatype_enum)
+
+
+def made_on_host() -> bool:
+    """Whether a tensor that is made of an array on this thread is in plain memory, so that `from_dlpack` may make it."""
+    context = _context.context()
+    return not context._thread_local_data.device_name and PRIVATE_CALLS and _has_cpus_only(context)
+
+
+@functools.lru_cache(maxsize=8)
+def _has_cpus_only(context: Any) -> bool:
+    return all(device.device_type == "CPU" for device in tf.config.list_logical_devices())
+
+
+def from_dlpack(capsule: Any) -> tf.Tensor:
+    """`tf.experimental.dlpack.from_dlpack` once TensorFlow is set up."""
+    return _runtime.TFE_FromDlpackCapsule(capsule, _context.context()._handle)
 
 
 def is_symbolic_tensor(value: object) -> bool:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import tensorflow as tf
 
 from imp2tf.tf_compat import (
@@ -24,6 +25,7 @@ from imp2tf.tf_compat import (
     dtype_test,
     eager_scalar,
     fetching,
+    from_dlpack,
     function_graph,
     gated,
     global_seed,
@@ -211,6 +213,17 @@ def _probe_tensors() -> bool:
         made.dtype == tf.float64 and float(made) == 2.0)
 
 
+def _probe_dlpack() -> bool:
+    """Memory that is passed on is neither copied nor given up while the tensor lives."""
+    memory = np.zeros([32])
+    start = -(memory.ctypes.data // 8) % 8  # kernels count on memory that is aligned to 64 bytes
+    array = memory[start:start + 2]
+    made = from_dlpack(array.__dlpack__())
+    array[:] = 1.0, 2.0
+    del memory, array
+    return made.dtype == tf.float64 and made.numpy().tolist() == [1.0, 2.0] and float(tf.reduce_sum(made)) == 3.0
+
+
 def _probe_watching_variables() -> bool:
     variable = tf.Variable(1.0)
     with tf.GradientTape() as tape:
@@ -287,4 +300,5 @@ PROBES = (
     ("tape functions", _probe_tape_functions), ("tensors", _probe_tensors),
     ("seed generator", _probe_seed_generator), ("watching variables", _probe_watching_variables), ("variable copy", _probe_variable_copy),
     ("compiled copy", _probe_compiled_copy), ("new operation", _probe_new_operation), ("fetching", _probe_fetching),
+    ("dlpack", _probe_dlpack),
 )

@@ -17,8 +17,9 @@ from typing import Any, Protocol
 __all__ = ["APART", "COMPILED", "INLINE", "INLINE_FUNCTIONS", "INLINE_SECONDS", "OPTIMISED", "QUICK", "Compiler", "Form", "Trial"]
 
 CALLS, SLOW_CALLS, SLOW = 12, 3, 5e-3  # calls that decide, and how many of those that take this many seconds
+AGAIN = 3  # of them, where one form was timed some time ago
 INLINE_SECONDS, INLINE_FUNCTIONS = 5e-4, 500  # TensorFlow never forgets a function that ran on the calling thread
-OPTIMISER = 10.0  # what calls take before it is tried, in terms of the first run: it takes two or three of those, and gains seldom much
+OPTIMISER = 6.0  # what calls take before it is tried, in terms of the first run: it takes two or three of those, and gains seldom much
 GAIN = 0.97
 COMPILED_SECONDS = 1e-4  # it takes about as long to call what XLA has compiled
 COMPILING_SHARE = 0.5  # of the predicted time, to be spent before: the process may have to wait for the compiler before it can end
@@ -89,16 +90,23 @@ class Trial:
         if self._may_switch:
             while spent < OPTIMISER * first:
                 spent += yield
-            best, fastest = yield from self._better((OPTIMISED, best[1]), best, fastest * GAIN)
+            best, fastest = yield from self._better((OPTIMISED, best[1]), best, fastest, GAIN)
         if self._compiler is not None and fastest > COMPILED_SECONDS:
             yield from self._compiled(self._compiler, spent - first)
 
-    def _better(self, form: Form, best: Form, fastest: float) -> Generator[None, float, tuple[Form, float]]:
-        """The better one of a new form and the best one so far, which is the form from now on."""
+    def _better(self, form: Form, best: Form, fastest: float, gain: float = 1.0) -> Generator[None, float, tuple[Form, float]]:
+        """The better one of a new form and the best one so far, which is the form from now on.
+
+        Where the new one is no faster, the other is timed again: what a call has to do may have grown, as a list does of which it takes
+        the last elements.
+        """
         self.form = form
         yield  # made ready
         found = min((yield from self._times()))
-        if found >= fastest:
+        if found >= fastest * gain:
+            self.form = best
+            fastest = min((yield from self._times(AGAIN)))
+        if found >= fastest * gain:
             form, found = best, fastest
         self.form = self.best = form
         return form, found
@@ -124,8 +132,8 @@ class Trial:
         pays = statistics.median(times[COMPILED]) < COMPILED_GAIN * statistics.median(times[self.best])
         self.form = COMPILED if pays else self.best
 
-    def _times(self) -> Generator[None, float, list[float]]:
+    def _times(self, most: int = CALLS) -> Generator[None, float, list[float]]:
         times = [(yield)]
-        while len(times) < (SLOW_CALLS if min(times) > SLOW else CALLS):
+        while len(times) < (SLOW_CALLS if min(times) > SLOW else most):
             times.append((yield))
         return times

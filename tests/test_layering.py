@@ -15,8 +15,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "base",
         (
-            "errors", "options", "logs", "collecting", "stance", "disabled", "trials", "tf_compat", "tf_probes", "quick_graphs",
-            "namespace", "purity",
+            "errors", "options", "logs", "collecting", "stance", "disabled", "trials", "tf_compat", "tf_probes",
+            "eager_tensors", "quick_graphs", "namespace", "purity",
         ),
     ),
     (
@@ -38,8 +38,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             "alternatives", "arithmetic", "array_items", "attributes", "calls", "constants", "container_cursors", "container_items",
             "container_methods", "containers", "copies", "cursors", "deferred_calls", "dict_views", "elements", "endless",
-            "forcing", "foreign", "format_fields", "generated_methods", "generators", "growable_items", "iterables", "iteration", "loops",
-            "lowering", "managers", "module_attributes", "opaque", "operations", "picking",
+            "forcing", "foreign", "format_fields", "generated_methods", "generators", "growable_items", "iterables", "iteration", "lengths",
+            "loops", "lowering", "managers", "module_attributes", "opaque", "operations", "picking",
             "refusals", "runs", "searches", "stacked_lists", "state_lists", "substitution", "table_items", "texts", "try_state",
             "user_iterators",
         ),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
 import imp2tf
+from imp2tf.eager_tensors import scalar, tensor_of
 from imp2tf.remembered import ListMemory, NumberMemory
 from imp2tf.specs import Dense
 
@@ -186,3 +188,56 @@ def test_a_list_that_makes_room_for_a_number_and_back() -> None:
             found += [float(call(kept, tf.constant(2.0))), kept.count, kept.pairs, type(kept.pairs)]
         return found
     assert run(imp2tf.convert(step, profile_runs=0)) == run(step)
+
+
+def test_elements_that_go_to_the_end_are_the_objects_they_were() -> None:
+    def step(kept: list[Any], x: tf.Tensor) -> tf.Tensor:
+        total = sum(kept)
+        kept.append(kept.pop(0))
+        if x > 1.0:
+            kept.append(x)
+        return total
+
+    kept = [tf.constant(float(-i)) for i in range(3)]
+    call = imp2tf.convert(step, profile_runs=0)
+    for i in range(8):
+        before = kept.copy()
+        call(kept, tf.constant(float(i)))
+        assert i < 4 or [next(place for place, old in enumerate(before) if old is new) for new in kept[:len(before)]] == [
+            *range(1, len(before)), 0]
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (3,), (2, 3), (5, 0), (31, 31), (40, 40)])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float16", "bfloat16", "float32", "float64", "complex64"])
+def test_a_tensor_of_an_array_is_a_copy_of_it(shape: tuple[int, ...], dtype: str) -> None:
+    found = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(tf.as_dtype(dtype).as_numpy_dtype)
+    expected = tf.constant(found)
+    made = [tensor_of(found) for _ in range(20)]
+    if found.size:
+        found[...] = 0
+    for one in made:
+        assert (one.dtype, one.shape, one.device) == (expected.dtype, expected.shape, expected.device)
+        assert one.numpy().tobytes() == expected.numpy().tobytes()
+        assert tf.reduce_all(tf.stack([one, one])[1] == expected)
+
+
+NUMBERS = [(True, tf.bool), (7, tf.int32), (-(1 << 60), tf.int64), (-0.0, tf.float64), (1e300, tf.float64)]
+
+
+@pytest.mark.parametrize(("value", "dtype"), NUMBERS)
+def test_a_tensor_of_a_number(value: float, dtype: tf.DType) -> None:
+    expected = tf.constant(value, dtype)
+    for _ in range(40):
+        made = scalar(value, dtype)
+        assert (made.dtype, made.shape, repr(made.numpy())) == (dtype, [], repr(expected.numpy()))
+    with tf.device("/CPU:0"):
+        assert scalar(value, dtype).device == expected.device
+
+
+def test_memory_of_small_tensors_is_aligned_and_goes_with_them() -> None:
+    made = [tensor_of(np.full([size], size, np.float32)) for size in range(1, 70) for _ in range(5)]
+    assert all(np.asarray(memoryview(one)).ctypes.data % 64 == 0 for one in made)
+    for one in made[::3]:
+        assert tf.reduce_all(one == one.shape[0]) and float(tf.tensordot(one, one, 1)) == one.shape[0] ** 3
+    del made[1:]
+    assert made[0].numpy().tolist() == [1.0]

@@ -16,7 +16,7 @@ from imp2tf.tf_compat import global_seed
 from imp2tf.xla import checks, compiler, parts, rules, twin
 
 TOOK = trials.Trial.took
-FIRST, AFTER = 45, 60  # calls until a graph asks for its twin at the latest, and until the twin has been tried
+FIRST, AFTER = 51, 60  # calls until a graph asks for its twin at the latest, and until the twin has been tried
 
 
 @pytest.fixture(autouse=True)

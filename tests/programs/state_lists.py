@@ -172,7 +172,7 @@ def an_element_that_has_another_name() -> World:
     return kept.step, each(*map(f32, (3.0, 1.0, 2.0, 5.0, 4.0))), kept
 
 
-@program("state_lists", grad=1, graph=True)
+@program("state lists", grad=1, graph=True)
 def tensors_of_the_program_that_are_appended() -> World:
     class Keeper:
         def __init__(self):
@@ -189,3 +189,43 @@ def tensors_of_the_program_that_are_appended() -> World:
         keeper.seen.append(keeper.total)
         return items[0] + keeper.seen[0], items
     return fn, [call(f32(float(k)), others) for k in range(5)], lambda: (keeper.total, list(keeper.seen), others)
+
+
+@program("state lists", graph=True)
+def texts_of_which_the_first_goes() -> World:
+    class Words:
+        def __init__(self):
+            self.words = [tf.constant("a"), tf.constant("b")]
+
+        def step(self, x):
+            last = x
+            for word in self.words:
+                last = last + word
+            self.words.append(last + self.words[0])
+            if len(self.words) > 3:
+                self.words.pop(0)
+            return last
+    words = Words()
+    return words.step, each(*(tf.constant(text) for text in "xyxyxyxy")), words
+
+
+@program("state lists", graph=True)
+def elements_that_change_places_are_the_same_objects() -> World:
+    class Ring:
+        def __init__(self):
+            self.ring = [(f32([float(i), 0.0]), i) for i in range(3)]
+
+        def step(self, x):
+            total = x
+            for value, number in self.ring:
+                total = total * 2.0 + value[0] * number
+            count = len(self.ring)
+            first = self.ring.pop(0)
+            self.ring.append(first)
+            if x > 2.0:
+                self.ring.append((tf.stack([x, x]), len(self.ring)))
+            if x > 4.0:
+                self.ring.pop(0)
+            return total, count
+    ring = Ring()
+    return ring.step, each(*(f32(float(i)) for i in range(7))), ring
