@@ -36,6 +36,7 @@ from imp2tf.placement import guard_placement
 from imp2tf.places import Contents, Tail
 from imp2tf.plan import Recorder
 from imp2tf.quick_graphs import lines_kept, make_quick
+from imp2tf.quick_operations import operations_quick
 from imp2tf.random_ops import draw_eagerly
 from imp2tf.region import scope
 from imp2tf.runs import Run
@@ -216,7 +217,7 @@ def definition(function: Any) -> Location | None:
 def traced(body: Callable[..., list[tf.Tensor]], options: Options, function: Any, specs: Sequence[tf.TypeSpec] = ()) -> Any:
     """The concrete function that tracing `body` gives. Raises `Fallback` or `AlwaysRaises`."""
     try:
-        with rarely(), lines_kept():
+        with rarely(), lines_kept(), operations_quick():
             return tf.function(body, autograph=False, jit_compile=options.jit_compile).get_concrete_function(*specs)
     except ProgramRaise as raised:
         if raised.retry is None:

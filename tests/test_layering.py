@@ -16,6 +16,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "base",
         (
             "errors", "options", "logs", "collecting", "stance", "disabled", "trials", "tf_compat", "tf_probes", "quick_graphs",
+            "quick_operations",
             "namespace", "purity",
         ),
     ),
