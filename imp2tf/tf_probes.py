@@ -303,9 +303,9 @@ def _probe_making() -> bool:
         graph = tf.function(program, autograph=False).get_concrete_function(tf.TensorSpec([])).graph
     (attribute,) = op_definition("Tanh").attr
     encoded = attribute_value("Tanh", attribute, tf.float64).type == tf.float64.as_datatype_enum
-    with tf.device("/cpu:0"):
-        tf.function(lambda: made.append(str(devices_of(tf.compat.v1.get_default_graph()))), autograph=False).get_concrete_function()
-    return made[:3] == ["Tanh", "Const", "AddV2"] and "cpu:0" in made[-1] and encoded and devices_of(graph) is not None \
+    with graph.as_default(), tf.device("/cpu:0"):
+        placed = devices_of(graph)
+    return made[:3] == ["Tanh", "Const", "AddV2"] and encoded and devices_of(graph) == () and placed == ("/cpu:0",) \
         and not operations_are_watched()
 
 
