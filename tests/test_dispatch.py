@@ -613,3 +613,24 @@ def test_an_interrupt_while_it_runs(way: str) -> None:
     with pytest.raises((KeyboardInterrupt, tf.errors.UnknownError)):
         converted(tf.constant(2.0))
     assert float(converted(tf.constant(3.0))) == 4.0
+
+
+class Made:
+    """A compiler that has ended well."""
+
+    function, ended, missed, places, shapes, is_busy = object(), True, "", (), (), True
+
+    def predicted(self) -> float:
+        return 0.0
+
+
+def test_a_twin_that_was_taken_on_a_busy_machine_is_left_when_it_is_slower() -> None:
+    for slow_later, expected in ((False, trials.COMPILED), (True, (trials.QUICK, trials.APART))):
+        trial, calls = trials.Trial(lambda: False, False, Made()), 0
+        trial.best = trial.form = trials.QUICK, trials.APART
+        while not trial.ended:
+            calls += 1
+            is_twin = trial.form == trials.COMPILED
+            trial.took(trial.form, (5e-3 if slow_later and calls > 150 else 1e-3) if is_twin else 2e-3)
+        assert trial.form == expected
+        assert calls < 1000
