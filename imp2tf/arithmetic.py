@@ -108,7 +108,8 @@ def as_number(value: Any, kind: str) -> tf.Tensor:
     dtype = NUMBER_DTYPES[kind]
     if isinstance(value, PyNumber):
         return value.tensor if value.tensor.dtype == dtype else tf.cast(value.tensor, dtype)
-    return tf.constant(value, dtype)
+    with constants_shared():
+        return tf.constant(value, dtype)
 
 
 def number_tensor(value: PyNumber, dtype: tf.DType | None = None, name: str | None = None, as_ref: bool = False) -> tf.Tensor:

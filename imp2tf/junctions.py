@@ -14,10 +14,12 @@ import tensorflow as tf
 
 from imp2tf.connectivity import BOTH, CALLS, LOOPS, Connections, Junction, Ways, Wiring, is_differentiable
 from imp2tf.session import Session
-from imp2tf.tf_compat import FuncGraph, function_graph
+from imp2tf.tf_compat import FuncGraph, function_graph, tape_may_record
 
-__all__ = ["BranchFlags", "Junctions", "Outcomes", "decided", "junctions_of", "note_junction", "results_vary", "ways_told",
+__all__ = ["UNTOLD", "BranchFlags", "Junctions", "Outcomes", "decided", "junctions_of", "note_junction", "results_vary", "ways_told",
            "where_loops_turn"]
+
+UNTOLD = "untold"  # how many junctions a graph does not tell of, since no tape recorded what stands there
 
 
 class Junctions:
@@ -71,6 +73,9 @@ def note_junction(session: Session, graph: FuncGraph, op: tf.Operation, way: tf.
                   told: Iterable[tf.Tensor] = ()) -> None:
     """Note an If or While just built: `way` is its predicate, or whether it is entered; `told` is of the `inner` junctions."""
     if not any(map(is_differentiable, op.outputs)):
+        return
+    if not session.tells_ways and not tape_may_record():
+        session.counts[UNTOLD] += 1
         return
     found = junctions_of(session, graph)
     key, kind = _key(graph, op)

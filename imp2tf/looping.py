@@ -104,7 +104,8 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     graph = tf.compat.v1.get_default_graph()
     op = last_call(session, graph)
     tensors = iter(built.outputs)
-    note_junction(session, graph, op, go, built.junctions, [next(tensors)] if built.junctions else [])
+    told = [next(tensors)] if layout.told else []
+    note_junction(session, graph, op, go, built.junctions, told if built.junctions else [])
     if built.calls_python:
         session.host_ops.add((id(graph), op.name))
         check(op)
@@ -166,7 +167,11 @@ def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state
             try:
                 arrive(session, state, layout.places, layout.specs, iter(tensors[len(ways):]))
                 entered = {place: copy.copy(old_value(place)) for place in layout.places if isinstance(place, Contents)}
-                go_on, *packed = _turn(session, step, state, layout, log, pending)
+                try:
+                    go_on, *packed = _turn(session, step, state, layout, log, pending)
+                except _Widen as wider:
+                    wider.layout.told = wider.layout.told or 2 * len(junctions_of(session, graph).keys)
+                    raise
                 built.carried_through = {place: list(untouched(found, old_value(place))) for place, found in entered.items()}
             finally:
                 session.loop_depth = outer
@@ -185,9 +190,11 @@ def _told(session: Session, layout: _Layout, graph: Any, packed: list[tf.Tensor]
     """The junctions in a turn, and which ways they went in this turn or one before, if gradients depend on it."""
     junctions = junctions_of(session, graph)
     size = 2 * len(junctions.keys)
-    if size != layout.told and (layout.told or results_vary(graph, packed)):
+    if size == layout.told:
+        return (junctions.keys, [tf.logical_or(tensors[0], junctions.vector())]) if size else ([], [])
+    if results_vary(graph, packed):
         raise _Widen(dataclasses.replace(layout, told=size))
-    return (junctions.keys, [tf.logical_or(tensors[0], junctions.vector())]) if layout.told else ([], [])
+    return [], list(tensors[:1]) if layout.told else []
 
 
 def _turn(session: Session, step: Callable[[], tf.Tensor], state: State, layout: _Layout, log: Log,

@@ -25,6 +25,7 @@ from tensorflow.python.eager import core as _core
 from tensorflow.python.eager import record as _record
 from tensorflow.python.eager.polymorphic_function import atomic_function as _atomic_function
 from tensorflow.python.eager.polymorphic_function import concrete_function as _concrete_function
+from tensorflow.python.framework import auto_control_deps as _control_deps
 from tensorflow.python.framework import config as _config
 from tensorflow.python.framework import op_callbacks as _op_callbacks
 from tensorflow.python.framework import op_def_library as _op_def_library
@@ -261,8 +262,9 @@ def op_definition(kind: str) -> Any:
 
 _making = threading.Lock()
 _makers: list[Any] = []  # of the threads that trace
-_usual_maker = getattr(_op_def_library, "_apply_op_helper", None)
-_usual_constant = getattr(_ops, "_create_graph_constant", None)
+_usual_maker: Any = getattr(_op_def_library, "_apply_op_helper", None)
+_usual_constant: Any = getattr(_ops, "_create_graph_constant", None)
+_usual_resources: Any = getattr(_control_deps, "_get_resource_inputs", None)
 
 
 @contextlib.contextmanager
@@ -271,13 +273,14 @@ def operations_made_by(make: Callable[..., Any], make_constant: Callable[..., An
 
     And constants by ``make_constant(usual, value, dtype, shape, name, verify_shape, allow_broadcast)``.
     """
-    if _usual_maker is None or _usual_constant is None:
+    if _usual_maker is None or _usual_constant is None or _usual_resources is None:
         yield
         return
     with _making:
         _makers.append(make)
         _op_def_library._apply_op_helper = functools.partial(make, _usual_maker)
         _ops._create_graph_constant = functools.partial(make_constant, _usual_constant)
+        _control_deps._get_resource_inputs = _resources_of
     try:
         yield
     finally:
@@ -285,6 +288,14 @@ def operations_made_by(make: Callable[..., Any], make_constant: Callable[..., An
             _makers.remove(make)
             if not _makers:
                 _op_def_library._apply_op_helper, _ops._create_graph_constant = _usual_maker, _usual_constant
+                _control_deps._get_resource_inputs = _usual_resources
+
+
+def _resources_of(op: tf.Operation) -> Any:
+    """The resources that an operation touches; most can touch none, which is told by the dtypes of their inputs."""
+    if any(one.dtype.base_dtype in (tf.resource, tf.variant) for one in op.inputs):
+        return _usual_resources(op)
+    return ()
 
 
 def operations_are_watched() -> bool:
