@@ -18,7 +18,7 @@ __all__ = ["APART", "COMPILED", "INLINE", "INLINE_FUNCTIONS", "INLINE_SECONDS", 
 
 CALLS, SLOW_CALLS, SLOW = 12, 3, 5e-3  # calls that decide, and how many of those that take this many seconds
 INLINE_SECONDS, INLINE_FUNCTIONS = 5e-4, 500  # TensorFlow never forgets a function that ran on the calling thread
-OPTIMISER = 10.0  # what calls take before it is tried, in terms of the first run: it takes two or three of those, and gains seldom much
+OPTIMISER = 25.0  # what calls take before it is tried, in terms of the first run: it takes two or three of those, and gains seldom much
 GAIN = 0.97
 COMPILED_SECONDS = 1e-4  # it takes about as long to call what XLA has compiled
 COMPILING_SHARE = 0.5  # of the predicted time, to be spent before: the process may have to wait for the compiler before it can end
