@@ -29,7 +29,7 @@ from imp2tf.quote import GIVEN, quote, quote_expr
 from imp2tf.region import stop_if
 from imp2tf.rewrite import Converter
 from imp2tf.targets import assign, constant
-from imp2tf.values import Deferred, Growable, PyNumber, Union
+from imp2tf.values import NUMBER_TYPES, Deferred, Growable, PyNumber, StandIn, Union, is_runtime
 
 OPERATORS: dict[type, str] = {
     gast.Add: "+", gast.Sub: "-", gast.Mult: "*", gast.Div: "/", gast.FloorDiv: "//", gast.Mod: "%", gast.Pow: "**", gast.MatMult: "@",
@@ -109,6 +109,8 @@ def unpack(value: Any, count: int, star: int | None) -> Any:
     """The parts that ``a, b, *c = value`` assigns."""
     if isinstance(value, Union):
         return over(value, lambda one: tuple(unpack(one, count, star)))
+    if isinstance(value, PyNumber) or not (is_runtime(value) or isinstance(value, StandIn) or _has_items(type(value))):
+        return raise_error(_not_iterable(NUMBER_TYPES[value.kind]() if isinstance(value, PyNumber) else value))
     items = drained(value)
     if items is None:
         return _unpack_growing(value, count, star)
@@ -121,6 +123,18 @@ def unpack(value: Any, count: int, star: int | None) -> Any:
         return items
     end = len(items) - (count - star - 1)
     return [*items[:star], new_list(items[star:end]), *items[end:]]
+
+
+def _has_items(cls: type) -> bool:
+    return hasattr(cls, "__iter__") or hasattr(cls, "__getitem__")
+
+
+def _not_iterable(value: Any) -> TypeError:
+    try:
+        exec("() = value", {"value": value})
+    except TypeError as error:  # this Python's own wording
+        return TypeError(*error.args)
+    raise AssertionError("it can be unpacked")
 
 
 def _not_enough(found: int, least: int, starred: bool) -> str:

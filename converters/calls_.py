@@ -12,6 +12,7 @@ import gast
 from imp2tf import calls
 from imp2tf.alternatives import raise_error
 from imp2tf.analysis.evaluated import parameters
+from imp2tf.attributes import FieldsOf
 from imp2tf.containers import static
 from imp2tf.errors import NeedsValue, UnsupportedSyntax, fall_back
 from imp2tf.heap import is_container
@@ -35,7 +36,7 @@ class Calls(Converter, lowers=(gast.Call,)):
         if isinstance(node.func, gast.Name) and self.rw.kind_of(node.func.id) == "global":
             if node.func.id == "super" and not node.args:
                 return self._super(node)
-            if node.func.id in FRAME_FUNCTIONS and len(node.args) < 2:
+            if node.func.id in FRAME_FUNCTIONS and len(node.args) < (1 if node.func.id == "vars" else 2):
                 return quote_expr("rt.unsupported(text)", node, text=constant(f"{node.func.id}()"))
         call = quote_expr("rt.call(function)", node, function=self.rw.visit(node.func))
         call.args.extend(self._argument(one) for one in node.args)
@@ -82,6 +83,8 @@ def mapping(value: Any) -> dict[str, Any]:
     """The items of a ``**`` argument or element."""
     if is_container(value) and isinstance(value, dict):
         return static(value, "**")
+    if isinstance(value, FieldsOf):
+        return value.fields()
     if not hasattr(value, "keys"):
         raise_error(TypeError(f"argument after ** must be a mapping, not {type(value).__name__}"))
     return dict(value)

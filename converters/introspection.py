@@ -36,6 +36,8 @@ def len_(value: Any) -> Any:
         return value.over(lambda view: container_length(view.owner))
     if isinstance(value, StandIn):
         value.refuse()
+    if isinstance(value, attributes.FieldsOf):
+        return len(value.fields())
     if is_symbolic_tensor(value):
         if value.shape.rank is None:
             fall_back(NeedsValue, "len() of a tensor of unknown rank")
@@ -82,6 +84,18 @@ def type_(value: Any, *rest: Any, **kwargs: Any) -> Any:
     if isinstance(value, Deferred):
         return kept_class(value) or fall_back(NeedsValue, f"type() of {value!r}")
     return NUMBER_TYPES[value.kind] if isinstance(value, PyNumber) else type(value)
+
+
+@replace_call(super)
+def super_(*args: Any) -> Any:
+    """``super(cls, owner)``."""
+    return super(*args)
+
+
+@replace_call(vars)
+def vars_(owner: Any) -> Any:
+    """``vars(owner)``."""
+    return attributes.get_attribute(owner, "__dict__")
 
 
 @replace_call(getattr)

@@ -13,10 +13,12 @@ import tensorflow as tf
 
 from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import as_number, run_operation
+from imp2tf.attributes import FieldsOf
 from imp2tf.calls import call, replace_call
 from imp2tf.containers import append, listed, new, new_list, static, tuple_of
 from imp2tf.cursors import Cursor, EnumerateCursor, IteratorCursor, MapCursor, RunRange, StaticIterator, ZipCursor
 from imp2tf.dict_views import DictView
+from imp2tf.endless import Endless, EndlessCursor
 from imp2tf.errors import ForeignCall, NeedsValue, UnsupportedSyntax, fall_back
 from imp2tf.generators import PushedEnumerate, PushedMap, as_pushed
 from imp2tf.growable import picked, stacked_column
@@ -167,6 +169,13 @@ def set_(value: Any = ()) -> Any:
 @replace_call(dict)
 def dict_(*args: Any, **kwargs: Any) -> Any:
     """``dict(...)``."""
+    if args and isinstance(args[0], FieldsOf):
+        args = (args[0].fields(),)
+    if args and isinstance(args[0], dict) and isinstance(contents(args[0]), Union):
+        either: Any = new({})
+        found = contents(args[0])
+        set_contents(either, Union(found.tag, [{**one, **kwargs} for one in found.alternatives]))
+        return either
     if args and isinstance(args[0], dict) and isinstance(contents(args[0]), Table) and not kwargs:
         made: Any = new({})
         set_contents(made, contents(args[0]))
@@ -258,6 +267,8 @@ def next_(iterator: Any, *default: Any) -> Any:
         return _next_element(iterator, default)
     if isinstance(iterator, StaticIterator):
         return _next_static(iterator, default)
+    if isinstance(iterator, Endless):
+        return EndlessCursor(iterator).next()
     if is_user_function(method):
         if default:
             fall_back(ForeignCall, "next() with a default on an object with __next__")

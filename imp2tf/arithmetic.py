@@ -229,9 +229,20 @@ def _bitwise(op: str, a: Any, b: Any, kind: str) -> PyNumber:
     if kind != "int":
         raise ProgramRaise(_type_error(op, (number_kind(a), number_kind(b))))
     if op in ("<<", ">>"):
-        fall_back(NeedsValue, "a shift by or of a run-time int")
+        return _shift(op, a, b)
     function = {"&": tf.bitwise.bitwise_and, "|": tf.bitwise.bitwise_or, "^": tf.bitwise.bitwise_xor}[op]
     return PyNumber("int", function(as_number(a, "int"), as_number(b, "int")))
+
+
+def _shift(op: str, a: Any, b: Any) -> PyNumber:
+    """A shift of an int of the run, or by one; no shift of 64 bits or more is one of TensorFlow."""
+    x, y = as_number(a, "int"), as_number(b, "int")
+    if isinstance(b, PyNumber) or b < 0:
+        stop_if(y < 0, ValueError("negative shift count"))
+    if op == ">>":
+        return PyNumber("int", tf.bitwise.right_shift(x, tf.clip_by_value(y, 0, 63)))
+    wide = tf.cast(x, tf.float64) * tf.pow(tf.constant(2.0, tf.float64), tf.cast(y, tf.float64))
+    return PyNumber("int", in_int_range(wide, tf.bitwise.left_shift(x, tf.clip_by_value(y, 0, 63))))
 
 
 # ------------------------------------------------------------------------------------------------ operators
@@ -248,7 +259,7 @@ def binary(op: str, a: Any, b: Any, function: Function | None = None) -> Any:
     if op == "%" and isinstance(a, (str, bytes)) and holds_runtime(b):
         return Deferred(operator.mod, (a, b))
     if (a is None and is_symbolic_tensor(b)) or (b is None and is_symbolic_tensor(a)):
-        _refuse_none(BINARY[op], a, b)
+        _refuse_none(function or BINARY[op], a, b)
     return run_operation(function or BINARY[op], a, b)
 
 
@@ -269,6 +280,8 @@ def _with_number(op: str, function: Function, a: Any, b: Any) -> Any:
         return _numbers(op, a, b)
     if isinstance(a, (str, bytes)) and op == "%":
         return Deferred(operator.mod, (a, b))
+    if op == "*" and any(isinstance(one, (str, bytes)) for one in (a, b)) and all(number_kind(one) != "float" for one in (a, b)):
+        return Deferred(operator.mul, (a, b))
     if isinstance(a, Deferred) or isinstance(b, Deferred):
         return computed(function, (a, b))
     if is_of_keras(a) or is_of_keras(b):

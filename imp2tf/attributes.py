@@ -23,16 +23,19 @@ from imp2tf.links import LINKS, linked
 from imp2tf.module_attributes import is_users_module, module_attribute, set_module_attribute
 from imp2tf.places import Attribute
 from imp2tf.session import active, current
-from imp2tf.sources import Member
+from imp2tf.sources import Keys, Member
 from imp2tf.tf_compat import EagerTensor, is_symbolic_tensor
 from imp2tf.values import LOST, UNBOUND, Deferred, PyNumber, StandIn, Union, is_variable
 
-__all__ = ["FieldsOf", "delete_attribute", "get_attribute", "has_attribute", "remove_attribute", "set_attribute", "store_attribute"]
+__all__ = [
+    "FieldsOf", "bind_by", "delete_attribute", "fields_of_object", "get_attribute", "has_attribute", "remove_attribute",
+    "set_attribute", "store_attribute",
+]
 
 MISSING = object()
 AS_THEY_ARE = (
     types.ModuleType, types.BuiltinFunctionType, types.MethodType, str, bytes, int, float, complex, type(None), tuple,
-    tf.DType, tf.TensorShape, tf.Variable, np.ndarray, np.generic, functools.partial, super, range, slice, frozenset, types.GeneratorType,
+    tf.DType, tf.TensorShape, tf.Variable, np.ndarray, np.generic, functools.partial, range, slice, frozenset, types.GeneratorType,
     TracedArray,
 )
 LIBRARIES = frozenset({"tensorflow", "numpy", "keras", "builtins", "collections", "math", "functools", "threading", "contextlib", "io"})
@@ -58,6 +61,8 @@ def get_attribute(owner: Any, name: str, default: Any = MISSING) -> Any:
         return _of_tensor(owner, name, default)
     if is_container(owner) and not _has_own_fields(owner):
         return _of_container(owner, name, default)
+    if isinstance(owner, super):
+        return _of_super(owner, name, default)
     if isinstance(owner, AS_THEY_ARE) or (_is_library_object(owner) and not isinstance(owner, tf.Module)):
         return _plain(owner, name, default)
     return _of_class(owner, name, default) if isinstance(owner, type) else _of_object(owner, name, default)
@@ -174,7 +179,7 @@ def _of_object(owner: Any, name: str, default: Any) -> Any:
     if name == "__dict__":
         return FieldsOf(owner)
     if isinstance(owner, FieldsOf):
-        return getattr(owner, name) if name in ("get", "update") else fall_back(ForeignCall, f"__dict__.{name}")
+        return owner.method(name)
     if found is not None:
         if isinstance(found[1], property):
             return call(found[1].fget, owner)
@@ -234,10 +239,41 @@ def _bound(owner: Any, cls: type, holder: type, name: str) -> Any:
     return _bind(value, owner, cls)
 
 
+def _of_super(owner: Any, name: str, default: Any) -> Any:
+    """``super().name``: what a class after that of the method has, as the object of the method sees it."""
+    me, cls = owner.__self__, owner.__self_class__
+    for base in cls.__mro__[cls.__mro__.index(owner.__thisclass__) + 1:]:
+        if name not in base.__dict__:
+            continue
+        value = base.__dict__[name]
+        if isinstance(value, property) and me is not cls:
+            return call(value.fget, me)
+        if isinstance(value, functools.cached_property) and me is not cls:
+            return _cached_property(me, name, value)
+        if isinstance(value, types.MemberDescriptorType) and me is not cls:
+            return _of_object(me, name, default)
+        is_ours = not _is_library_object(base) and not isinstance(value, types.BuiltinFunctionType)
+        return _bound(None if me is cls else me, cls, base, name) if is_ours else _plain(owner, name, default)
+    return _plain(owner, name, default)
+
+
+_binders: dict[type, Callable[[Any, Any, type], Any]] = {}
+
+
+def bind_by(kind: type) -> Callable[[Callable[[Any, Any, type], Any]], Callable[[Any, Any, type], Any]]:
+    """Inside a trace, class attributes of this kind are bound to objects by the decorated function."""
+
+    def register(bind: Callable[[Any, Any, type], Any]) -> Callable[[Any, Any, type], Any]:
+        _binders[kind] = bind
+        return bind
+
+    return register
+
+
 def _bind(value: Any, owner: Any, cls: type) -> Any:
     if isinstance(value, types.FunctionType):
         return value if owner is None else types.MethodType(value, owner)
-    get = getattr(type(value), "__get__", None)
+    get = _binders.get(type(value)) or getattr(type(value), "__get__", None)
     if is_user_function(get):
         return call(get, value, owner, cls)
     return value if get is None else get(value, owner, cls)
@@ -419,16 +455,43 @@ def _deletion_error(owner: Any, name: str) -> AttributeError:
     return AttributeError(name)
 
 
+def fields_of_object(owner: Any) -> dict[str, Any]:
+    """What an object of the program holds itself, by name, in order."""
+    session = current()
+    held = vars(owner)
+    if not session.is_born(owner):
+        session.guard(Keys(Member(session.source_of(owner), "__dict__")), "keys", tuple(held))
+    added = [place.key for place in session.store if isinstance(place, Attribute) and place.owner is owner and place.key not in held]
+    fields = {name: view(Attribute(owner, name)) for name in (*held, *added)}
+    if any(isinstance(value, Union) and any(one is UNBOUND for one in value.alternatives) for value in fields.values()):
+        fall_back(NeedsValue, f"which attributes a {type(owner).__name__} has")
+    return {name: value for name, value in fields.items() if value is not UNBOUND}
+
+
 class FieldsOf:
     """``owner.__dict__``: the attributes that an object holds itself, read and written as such."""
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner
 
+    def fields(self) -> dict[str, Any]:
+        """A new dict of them."""
+        made: dict[str, Any] = current().born(fields_of_object(self.owner))
+        return made
+
+    def method(self, name: str) -> Any:
+        """A method of the dict."""
+        if name in ("get", "update"):
+            return getattr(self, name)
+        if name in ("copy", "items", "keys", "values"):
+            return ContainerMethod(self.fields(), name)
+        return fall_back(ForeignCall, f"__dict__.{name}")
+
     def update(self, *others: Any, **fields: Any) -> None:
         """``owner.__dict__.update(...)``."""
         for other in others:
-            fields = {**static(other, "__dict__.update"), **fields}
+            given = other.fields() if isinstance(other, FieldsOf) else static(other, "__dict__.update")
+            fields = {**given, **fields}
         for name, value in fields.items():
             current().write(Attribute(self.owner, name), value)
 

@@ -33,7 +33,7 @@ from imp2tf.tf_compat import builds_inside, in_eager_mode
 from imp2tf.values import LOST, Deferred, GeneratorCall, Sentinel, Union
 
 __all__ = ["Activation", "InForeignGraph", "add_substitute", "call", "callback", "converted_of", "invoke", "replace_call",
-           "replace_call_of", "replace_calls_of_objects"]
+           "replace_call_of", "replace_calls_of_code", "replace_calls_of_objects", "replace_construction"]
 
 MAX_RECURSION_IN_REGIONS = 6
 
@@ -41,6 +41,8 @@ _replacements: dict[Any, Callable[..., Any]] = {}
 _substitutes: dict[Any, Callable[..., Any]] = {}
 _named: dict[tuple[str, str], Callable[..., Any]] = {}
 _of_class: dict[type, Callable[..., Any]] = {}
+_of_code: dict[types.CodeType, Callable[..., Any]] = {}
+_constructions: list[tuple[Callable[[Any], bool], Callable[..., Any]]] = []
 
 
 def replace_call_of(module: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -60,6 +62,26 @@ def replace_call(*originals: Any) -> Callable[[Callable[..., Any]], Callable[...
         for original in originals:
             _replacements[original] = replacement
         return replacement
+
+    return register
+
+
+def replace_calls_of_code(code: types.CodeType) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Like `replace_call`, for all functions with this code; the replacement is given the function first."""
+
+    def register(replacement: Callable[..., Any]) -> Callable[..., Any]:
+        _of_code[code] = replacement
+        return replacement
+
+    return register
+
+
+def replace_construction(test: Callable[[Any], bool]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Inside a trace, objects of classes that pass a test are made by the decorated function, of the class and its arguments."""
+
+    def register(make: Callable[..., Any]) -> Callable[..., Any]:
+        _constructions.append((test, make))
+        return make
 
     return register
 
@@ -116,7 +138,7 @@ def replacement_of(function: Any) -> Callable[..., Any] | None:
     except TypeError:  # not hashable, so not registered
         return None
     if found is None and isinstance(function, types.FunctionType):
-        named = _named.get((function.__module__, function.__qualname__))
+        named = _named.get((function.__module__, function.__qualname__)) or _of_code.get(function.__code__)
         return functools.partial(named, function) if named is not None else None
     if found is None and type(function) in _of_class:
         return functools.partial(_of_class[type(function)], function)
@@ -354,4 +376,5 @@ def _construct(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         made = current().born(cls.__new__(cls, *args, **kwargs))
         call(init, made, *args, **kwargs)
         return made
-    return foreign.construct(cls, args, kwargs, callback)
+    make = next((make for test, make in _constructions if test(cls)), None)
+    return foreign.construct(cls, args, kwargs, callback) if make is None else make(cls, args, kwargs)

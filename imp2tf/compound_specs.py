@@ -229,6 +229,25 @@ def _chosen(tag: tf.Tensor, number: int, these: list[tf.Tensor], those: list[tf.
     return list(tf.cond(tf.equal(tag, number), lambda: these, lambda: those)) if these else []
 
 
+def _as_union(value: Any) -> Union | None:
+    """The alternatives of a value, or of the contents of a container; none of them has alternatives itself."""
+    if isinstance(value, Snapshot) and isinstance(value.elements, Union):
+        value = Union(value.elements.tag, [Snapshot(value.value, one, inner=True) for one in value.elements.alternatives])
+    if not isinstance(value, Union):
+        return None
+    inner = [_as_union(one) for one in value.alternatives]
+    if not any(inner):
+        return value
+    flat: list[Any] = []
+    starts, within = [], tf.zeros([], tf.int32)
+    for number, (one, union) in enumerate(zip(value.alternatives, inner, strict=True)):
+        starts.append(len(flat))
+        flat.extend([one] if union is None else union.alternatives)
+        if union is not None:
+            within = tf.where(tf.equal(value.tag, number), union.tag, within)
+    return Union(tf.gather(tf.constant(starts, tf.int32), value.tag) + within, flat)
+
+
 class OneOf(_Parts):
     """One of several alternatives, with a tag."""
 
@@ -245,10 +264,9 @@ class OneOf(_Parts):
         return [tf.constant(0, tf.int32), *super().filler()]
 
     def _pack(self, value: Any) -> list[tf.Tensor]:
-        if isinstance(value, Snapshot) and isinstance(value.elements, Union):
-            value = Union(value.elements.tag, [Snapshot(value.value, one, inner=True) for one in value.elements.alternatives])
-        if isinstance(value, Union):
-            return self._pack_union(value)
+        union = _as_union(value)
+        if union is not None:
+            return self._pack_union(union)
         place = self.index_of(value)
         parts = [part.pack(value if i == place else DEAD) for i, part in enumerate(self.parts)]
         return [tf.constant(place, tf.int32), *(tensor for tensors in parts for tensor in tensors)]

@@ -5,7 +5,8 @@ for what is used on another path than the one taken. The functional If and While
 
 Connections are kept as bit masks, one bit for each source, and flow through a graph in one pass over its operations.
 Where it is not known which way a run goes, connections count that hold on some way, or only those that hold on each.
-Of what is within loops it is known which ways some turn went: what the turns connect in some order counts as connected.
+Of the last turns of a loop it is known what each did. Of those before it is known which ways some turn went: what they connect in
+some order counts as connected.
 """
 from __future__ import annotations
 
@@ -19,18 +20,32 @@ import tensorflow as tf
 
 from imp2tf.tf_compat import FuncGraph, function_graph, has_gradient
 
-__all__ = ["BOTH", "CALLS", "LOOPS", "Connections", "Junction", "Ways", "Wiring", "connections_around", "enclosing", "is_differentiable"]
+__all__ = ["BOTH", "CALLS", "LOOPS", "Connections", "Junction", "Taken", "Turns", "Ways", "Wiring", "connections_around", "enclosing",
+           "is_differentiable", "order_matters"]
 
 # An operation at which a run may go one way or the other: its graph, by id, and its name.
 Junction = tuple[int, str]
 # Whether it took the first branch, or entered the loop, and whether it took the other way; in a loop it may be both.
 Ways = tuple[bool, bool]
 BOTH: Ways = (True, True)
+Taken = tuple[tuple[Junction, "Ways | Turns"], ...]  # what a run, or one turn of a loop, did at its junctions
+
+
+@dataclass(frozen=True)
+class Turns:
+    """What a loop did: its ways, what all turns before the last ones did together (None: there were none), what each of those did."""
+
+    ways: Ways
+    before: Taken | None
+    last: tuple[Taken, ...]
+
+
 Masks = dict[int, int]
 Table = list[int]  # for each output of a function, the mask of the inputs that it depends on
 
 BRANCHES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
 LOOPS = frozenset({"While", "StatelessWhile"})
+MOST_POWERS = 100
 # The attributes that name the functions that an operation may run.
 CALLS: dict[str, tuple[str, ...]] = {
     "If": ("then_branch", "else_branch"), "StatelessIf": ("then_branch", "else_branch"),
@@ -64,7 +79,7 @@ class Wiring:
         self._steps: dict[int, list[Step]] = {}
         self._flows: dict[str, bool] = {}
         self._inside: dict[int, set[int]] = {}
-        self.tables: dict[tuple[int, bool, frozenset[tuple[Junction, Ways]]], Table] = {}
+        self.tables: dict[tuple[int, bool, frozenset[tuple[Junction, Ways | Turns]]], Table] = {}
 
     def steps(self, graph: FuncGraph) -> list[Step]:
         """The steps of a graph in its order."""
@@ -102,7 +117,7 @@ class Connections:
     `taken` tells the ways taken at some junctions; `certain` counts at the others only what holds on every way.
     """
 
-    def __init__(self, taken: Mapping[Junction, Ways] | None = None, certain: bool = False, wiring: Wiring | None = None) -> None:
+    def __init__(self, taken: Mapping[Junction, Ways | Turns] | None = None, certain: bool = False, wiring: Wiring | None = None) -> None:
         self._taken = taken or {}
         self._certain = certain
         self._wiring = wiring or Wiring()
@@ -152,12 +167,32 @@ class Connections:
         taken = self._taken.get((id(graph), op.name))
         if len(called) < len(calls):
             return None, False
-        tables = _turned(self._table(called[0])) if op.type in LOOPS else [self._table(one) for one in called]
+        tables = self._of_loop(called[0]) if op.type in LOOPS else [self._table(one) for one in called]
         if taken is None or op.type not in LOOPS | BRANCHES:
             return tables, False
         if op.type in LOOPS:
             tables.reverse()
+        if isinstance(taken, Turns):
+            return [self._after(called[0], taken)] if taken.ways[0] else tables[1:] if taken.ways[1] else [], True
         return [table for table, one in zip(tables, taken) if one], True
+
+    def _of_loop(self, body: FuncGraph) -> list[Table]:
+        """What the loop variables depend on after no turn, and after one or more; certainly, where that is asked for."""
+        table = self._table(body)
+        return [[1 << bit for bit in range(len(table))], _always(table)] if self._certain else _turned(table)
+
+    def _after(self, body: FuncGraph, turns: Turns) -> Table:
+        """What the loop variables depend on after turns that did this."""
+        found = [1 << bit for bit in range(len(body.outputs))]
+        if turns.before is not None:
+            found = _turned(self._in_a_turn(turns.before)._table(body))[1]
+        for one in turns.last:
+            table = self._in_a_turn(one)._table(body)
+            found = [_selected(found, sources) for sources in table]
+        return found
+
+    def _in_a_turn(self, taken: Taken) -> Connections:
+        return Connections(dict(taken), self._certain, self._wiring)
 
     def _table(self, graph: FuncGraph) -> Table:
         inside = self._wiring.inside(graph)
@@ -199,6 +234,28 @@ def _turned(body: Table) -> list[Table]:
         if wider == before:
             return [straight, after]
         before = wider
+
+
+def _always(body: Table) -> Table:
+    """What the loop variables depend on after one turn, after two, and after any other number."""
+    found, after = list(body), body
+    seen = {tuple(body)}
+    while len(seen) < MOST_POWERS:
+        after = [_selected(after, sources) for sources in body]
+        if tuple(after) in seen:
+            return found
+        seen.add(tuple(after))
+        found = [one & other for one, other in zip(found, after)]
+    return [0] * len(body)
+
+
+def order_matters(body: FuncGraph, variables: Sequence[tf.Tensor], results: Sequence[tf.Tensor]) -> bool:
+    """Whether what a loop connects depends on how many turns it has, beyond the first."""
+    places = {id(tensor): place for place, tensor in enumerate(body.inputs)}
+    once = [1 << place for place in range(len(places))]
+    for variable, mask in zip(variables, Connections().reached(body, body.inputs, results), strict=True):
+        once[places[id(variable)]] = mask
+    return [_selected(once, mask) for mask in once] != once
 
 
 # ------------------------------------------------------------------------------------------------ across graphs

@@ -29,7 +29,7 @@ from imp2tf.table_items import as_table_under, is_table_key, table_method
 from imp2tf.tables import key_of
 from imp2tf.values import Deferred, Growable, PyNumber, Table, Union, is_runtime
 
-__all__ = ["ContainerMethod", "container_method"]
+__all__ = ["ContainerMethod", "container_method", "replace_method"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -40,9 +40,25 @@ class ContainerMethod:
     name: str
 
 
+_of_class: dict[tuple[type, str], Callable[..., Any]] = {}
+
+
+def replace_method(cls: type, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Inside a trace, a method of containers of this very class is the decorated function."""
+
+    def register(replacement: Callable[..., Any]) -> Callable[..., Any]:
+        _of_class[cls, name] = replacement
+        return replacement
+
+    return register
+
+
 def container_method(method: ContainerMethod, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``owner.name(*args, **kwargs)``."""
     owner, name = method.owner, method.name
+    special = _of_class.get((type(owner), name))
+    if special is not None:
+        return special(owner, *args, **kwargs)
     if isinstance(owner, (list, collections.deque)) and name == "append" and len(args) == 1 and not kwargs:
         return append(owner, args[0])
     if isinstance(owner, dict) and name in DICT_VIEWS and not args and not kwargs:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from imp2tf.alternatives import raise_error
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
-from imp2tf.forcing import computed, forced, kept_class
+from imp2tf.forcing import computed, example_or_none, forced, kept_class
 from imp2tf.lowering import materialized
 from imp2tf.opaque import call_method_of_kept
 from imp2tf.purity import (
@@ -16,6 +17,7 @@ from imp2tf.purity import (
     MUTATING_CONTAINER_METHODS,
     is_numpy_function,
 )
+from imp2tf.refusals import eager_error
 from imp2tf.results import Kept
 from imp2tf.values import Deferred, call_method, numpy_value
 
@@ -30,6 +32,9 @@ def method_of_deferred(value: Deferred, name: str) -> Any:
         return Deferred(getattr, (value, name)) if method else forced(Deferred(getattr, (value, name)))
     if name in MUTATING_ARRAY_METHODS or name in MUTATING_CONTAINER_METHODS:
         fall_back(NeedsValue, f".{name}() of a value that is known after the run")
+    example = example_or_none(value)
+    if example is not None and not hasattr(example, name):
+        raise_error(eager_error(getattr, example, name))
     return Deferred(getattr, (value, name))
 
 

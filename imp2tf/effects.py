@@ -1,12 +1,7 @@
-"""Effects in the graph: Python called at run time, checks that stop the run, and the order of both.
-
-TensorFlow does not keep program order between effects of different kinds: an assignment may run after a failed
-assertion, a print before a loop may come after one in it. `order_effects` chains them, graph by graph.
-"""
+"""Effects in the graph: Python called at run time, and checks that stop the run. Their order is that of `imp2tf.ordering`."""
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,26 +10,16 @@ import tensorflow as tf
 from imp2tf.errors import Fallback, Location, UnexpectedResult
 from imp2tf.exceptions import StopRun, innermost, user_frames
 from imp2tf.growable import pushes_since
+from imp2tf.ordering import changes_state
 from imp2tf.places import Contents, Place, Tail
 from imp2tf.plan import Build, Recipe, Recorder
-from imp2tf.random_ops import RANDOM_OPS, read_draws
 from imp2tf.remembered import NumberMemory
 from imp2tf.results import ANYTHING, Kind, Raised, Site, is_fresh, join_kinds, kind_of
 from imp2tf.session import Session, current, hosting
-from imp2tf.tf_compat import add_control_input, function_bodies, is_stateful_op
 from imp2tf.values import Deferred, Growable, PyNumber, Union
 
 __all__ = ["commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_result", "host_value", "is_unchanged",
-           "order_effects", "pending_owners", "site_of", "stop_run"]
-
-QUIET_STATEFUL = frozenset({
-    "LookupTableFindV2", "LookupTableSizeV2", "Placeholder", "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "StatelessCase",
-    "StatelessIf", "StatelessWhile", "VarHandleOp", "VarIsInitializedOp", "VariableShape",
-}) | RANDOM_OPS
-HOST_OPS = frozenset({"EagerPyFunc", "PyFunc", "Assert", "PrintV2"})
-READS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})  # effects on them may hide in opaque calls
-CALLS = frozenset({"If", "While", "Case", "StatefulPartitionedCall"})
-
+           "pending_owners", "site_of", "stop_run"]
 
 def host_call(function: Callable[..., object], *values: Any, name: str | None = None) -> None:
     """Call `function` with the run-time values of `values` each time the graph passes here; what it raises ends the run.
@@ -242,78 +227,7 @@ def has_effects_so_far(session: Session) -> bool:
         return True
     graph = tf.compat.v1.get_default_graph()
     while graph is not None:
-        if any(_changes_state(op) for op in graph.get_operations()):
+        if any(changes_state(op) for op in graph.get_operations()):
             return True
         graph = getattr(graph, "outer_graph", None)
     return False
-
-
-def _changes_state(op: tf.Operation) -> bool:
-    """Whether an operation, or one in the functions it calls, has an effect other than calling Python."""
-    if op.type not in CALLS:
-        return _has_effect(op)
-    nodes = (node for body in function_bodies(op) for node in body.node_def)
-    return any(is_stateful_op(node.op) and node.op not in QUIET_STATEFUL | HOST_OPS | CALLS for node in nodes)
-
-
-def order_effects(session: Session, graph: Any, outputs: Sequence[tf.Tensor]) -> bool:
-    """Chain everything in a finished graph that has an effect, in program order; whether Python is called in it."""
-    read_draws(session, graph)
-    operations = graph.get_operations()
-    hosts = {op for op in operations if op.type in HOST_OPS or (id(graph), op.name) in session.host_ops}
-    if not hosts:
-        return False
-    _let_wait(operations, hosts, _needed(operations, [*hosts, *(tensor.op for tensor in outputs)]))
-    _chain([op for op in operations if _has_effect(op) or (session.opaque and op.type in READS)])
-    return True
-
-
-EXCHANGES = ("Collective", "Nccl")
-
-
-def _chain(effects: Sequence[tf.Operation]) -> None:
-    """Let each wait for the one before; but what replicas exchange they do at the same time."""
-    before: list[tf.Operation] = []
-    for _, group in itertools.groupby(enumerate(effects), lambda pair: "together" if pair[1].type.startswith(EXCHANGES) else pair[0]):
-        members = [op for _, op in group]
-        for op in members:
-            for one in before:
-                add_control_input(op, one)
-        before = members
-
-
-def _needed(operations: Sequence[tf.Operation], roots: Sequence[tf.Operation]) -> set[tf.Operation]:
-    """The operations that a run makes: those on which a result or an effect depends. The others must not be made only to be waited for."""
-    needed = {*roots, *(op for op in operations if _has_effect(op))}
-    pending = list(needed)
-    while pending:
-        op = pending.pop()
-        for before in (*(tensor.op for tensor in op.inputs), *op.control_inputs):
-            if before not in needed:
-                needed.add(before)
-                pending.append(before)
-    return needed
-
-
-def _let_wait(operations: Sequence[tf.Operation], hosts: set[tf.Operation], needed: set[tf.Operation]) -> None:
-    """Let Python be called only when all is computed that stands before the call: had it failed, there would be no call."""
-    pending: dict[tf.Operation, None] = {}  # those on whose results nothing depends so far
-    for op in operations:
-        for before in (*(tensor.op for tensor in op.inputs), *op.control_inputs):
-            pending.pop(before, None)
-        if op in hosts:
-            for before in pending:
-                add_control_input(op, before)
-            pending.clear()
-        if op.type not in NEVER_FAILS and op in needed:
-            pending[op] = None
-
-
-# And random operations: those for which eager's numbers are drawn stay behind in the graph.
-NEVER_FAILS = frozenset({"Const", "NoOp", "Placeholder", "VarHandleOp"}) | RANDOM_OPS
-
-
-def _has_effect(op: tf.Operation) -> bool:
-    if op.type in CALLS:
-        return True
-    return bool(op.op_def.is_stateful) and op.type not in QUIET_STATEFUL

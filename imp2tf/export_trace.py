@@ -13,13 +13,13 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf import calls
-from imp2tf.effects import order_effects
 from imp2tf.embedding import assert_instead
 from imp2tf.errors import ConversionError, Fallback, ForeignCall, Location, LostValue, TraceFailed
 from imp2tf.exceptions import TRACE_BOUNDARIES, ProgramRaise
 from imp2tf.export_state import State, Widened
 from imp2tf.export_values import Lowering
 from imp2tf.options import Options
+from imp2tf.ordering import order_effects
 from imp2tf.parameters import Parameters, name_of
 from imp2tf.region import scope
 from imp2tf.runs import Run

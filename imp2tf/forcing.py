@@ -19,7 +19,7 @@ from imp2tf.results import ANYTHING, Array, Kept, Kind, Object, Plain, join_kind
 from imp2tf.session import current
 from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, is_runtime, numpy_value
 
-__all__ = ["RunArray", "computed", "example_of", "forced", "kept_class", "tensor_of"]
+__all__ = ["RunArray", "computed", "example_of", "example_or_none", "forced", "kept_class", "tensor_of"]
 
 MOST_ELEMENTS = 1 << 16
 
@@ -134,6 +134,14 @@ def example_of(value: Any) -> Any:
     if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
         return type(value)([example_of(item) for item in value])
     return value
+
+
+def example_or_none(value: Any) -> Any:
+    """A value of the kind that the run will find, if there is one to show."""
+    try:
+        return example_of(value)
+    except _Unknown:
+        return None
 
 
 def _example_of_deferred(value: Deferred) -> Any:

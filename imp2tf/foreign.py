@@ -3,15 +3,18 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import decimal
+import fractions
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from imp2tf.arithmetic import as_tensor, holds_runtime, run_operation
 from imp2tf.constants import constant, is_constant_of_run
-from imp2tf.errors import ForeignCall, NeedsValue, NoSource, fall_back
+from imp2tf.errors import ForeignCall, NoSource, fall_back
 from imp2tf.exceptions import innermost, user_frames
 from imp2tf.forcing import computed
 from imp2tf.heap import is_container, is_user_function
@@ -24,15 +27,17 @@ from imp2tf.purity import (
     is_pure,
     is_tensorflow,
     library_name,
+    works_on_values,
     writes_into_argument,
 )
 from imp2tf.session import current
 from imp2tf.stacked_lists import StackedList, call_with_list
 from imp2tf.values import Deferred, PyNumber, StandIn
 
-__all__ = ["call_foreign", "construct", "register_host_method"]
+__all__ = ["call_foreign", "call_pure", "construct", "register_host_method"]
 
 Callback = Callable[[Any], Any]
+MADE_OF_VALUES = (np.generic, complex, decimal.Decimal, fractions.Fraction, bytes)
 LIBRARIES = ("tensorflow", "keras", "numpy", "functools", "enum")
 HOST_RUN = (tf.py_function, tf.numpy_function, tf.compat.v1.py_func)
 
@@ -75,7 +80,7 @@ def call_foreign(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], c
         fall_back(NoSource, f"the source of {library_name(function)} is not available: it was made by exec")
     if not is_pure(function):
         return call_library(function, args, kwargs)
-    return _call_pure(function, args, kwargs, callback)
+    return call_pure(function, args, kwargs, callback)
 
 
 def _is_base_init(function: Any) -> bool:
@@ -85,18 +90,26 @@ def _is_base_init(function: Any) -> bool:
         function, (types.MethodWrapperType, types.BuiltinFunctionType)) and current().is_born(owner)
 
 
-def _call_pure(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], callback: Callback) -> Any:
+def call_pure(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], callback: Callback = lambda value: value) -> Any:
+    """Call a pure function while tracing, or after the run on what only the run knows."""
+    if getattr(function, "__module__", None) != "itertools":  # which may leave items in what they are given
+        args = tuple(map(_items_given, args))
     if any(map(_is_outer_object, (*args, *kwargs.values()))):
         fall_back(ForeignCall, f"{library_name(function)} is given an object whose attributes it may read")
     _refuse_outer_iterators(function, args, kwargs)
     plain_args = [callback(materialized(value)) for value in args]
     plain_kwargs = {name: callback(materialized(value)) for name, value in kwargs.items()}
-    for value in (*plain_args, *plain_kwargs.values()):
-        if isinstance(value, (Deferred, PyNumber)):
-            if not _gives_text(function) and not isinstance(value, Deferred):
-                _needs_value(function)
-            return computed(function, plain_args, plain_kwargs)
+    values = (*plain_args, *plain_kwargs.values())
+    if holds_runtime(getattr(function, "__self__", None)):
+        return adopted(run_operation(function, *plain_args, **plain_kwargs))  # a named tuple: its items are values of the trace
+    if any(isinstance(value, (Deferred, PyNumber)) for value in values) or (works_on_values(function) and any(map(_holds_python, values))):
+        return computed(function, plain_args, plain_kwargs)
     return adopted(run_operation(function, *plain_args, **plain_kwargs))
+
+
+def _items_given(value: Any) -> Any:
+    """An argument; iterations of this trace as the list that the function makes of them."""
+    return current().run.call(list, value) if isinstance(value, StandIn) and value.ends else value
 
 
 def _is_outer_object(value: Any) -> bool:
@@ -112,12 +125,11 @@ def _refuse_outer_iterators(function: Any, args: tuple[Any, ...], kwargs: dict[s
             fall_back(ForeignCall, f"{library_name(function)} is given an iterator that it may advance")
 
 
-def _gives_text(function: Any) -> bool:
-    return isinstance(getattr(function, "__self__", None), (str, bytes))
-
-
-def _needs_value(function: Any) -> Any:
-    return fall_back(NeedsValue, f"{library_name(function)} needs the value of something known at run time only")
+def _holds_python(value: Any, level: int = 0) -> bool:
+    """Whether a value holds Python values that only the run knows."""
+    if isinstance(value, (tuple, list, dict)) and level < 4:
+        return any(_holds_python(item, level + 1) for item in (value.values() if isinstance(value, dict) else value))
+    return isinstance(value, (Deferred, PyNumber))
 
 
 def _call_tensorflow(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], callback: Callback) -> Any:
@@ -164,6 +176,8 @@ def construct(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any], callback
     if is_pure(cls) or dataclasses.is_dataclass(cls) or _is_plain_class(cls):
         if not _keeps_values(cls):
             _refuse_outer_iterators(cls, args, kwargs)
+        if issubclass(cls, MADE_OF_VALUES) and any(holds_runtime(materialized(value)) for value in (*args, *kwargs.values())):
+            return computed(cls, [materialized(value) for value in args], {name: materialized(value) for name, value in kwargs.items()})
         made = cls(*args, **kwargs) if _keeps_values(cls) else run_operation(cls, *map(materialized, args), **kwargs)
         adopted(made)
         if dataclasses.is_dataclass(cls):

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import run_operation
+from imp2tf.attributes import FieldsOf
 from imp2tf.container_cursors import ContainerCursor, DequeCursor, ListCursor, ReversedCursor, TableCursor, ViewCursor
 from imp2tf.containers import listed
 from imp2tf.cursors import (
@@ -23,6 +24,7 @@ from imp2tf.cursors import (
     TensorCursor,
 )
 from imp2tf.dict_views import DictView
+from imp2tf.endless import Endless, EndlessCursor
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.heap import contents, is_container
 from imp2tf.session import current
@@ -52,6 +54,10 @@ def cursor_of(value: Any) -> Cursor:
         return value.refuse()
     if isinstance(value, StaticIterator):
         return IteratorCursor(value)
+    if isinstance(value, FieldsOf):
+        return cursor_of(value.fields())
+    if isinstance(value, Endless):
+        return EndlessCursor(value)
     if isinstance(value, RunRange):
         return RangeCursor(value)
     if isinstance(value, range):

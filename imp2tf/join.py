@@ -285,8 +285,7 @@ def _alternatives(spec: Spec) -> list[Spec]:
 
 def _one_of(specs: list[Spec]) -> Spec:
     found: list[Spec] = []
-    for spec in specs:
-        spec = spec if _is_outer_reference(spec) else _general(spec)
+    for spec in (part for one in specs for part in _alternatives(one if _is_outer_reference(one) else _general(one))):
         for i, other in enumerate(found):
             if spec == other:
                 break

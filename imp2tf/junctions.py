@@ -2,22 +2,48 @@
 
 They say which inputs the results of a run depend on, so that gradients can be None where eager's are (`imp2tf.taped`).
 There are two for each junction: whether the run took the first branch, or entered the loop, and whether it took the other
-way. Of a junction within a loop they tell which ways some turn took.
+way. A junction within a loop has these for each of the last turns, and once for all turns before.
 """
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.connectivity import BOTH, CALLS, LOOPS, Connections, Junction, Ways, Wiring, is_differentiable
+from imp2tf.connectivity import BOTH, CALLS, Connections, Junction, Turns, Ways, Wiring, is_differentiable
 from imp2tf.session import Session
-from imp2tf.tf_compat import FuncGraph, function_graph, tape_may_record
+from imp2tf.tf_compat import FuncGraph, function_graph, tape_may_record, turn_count
 
-__all__ = ["UNTOLD", "BranchFlags", "Junctions", "Outcomes", "decided", "junctions_of", "note_junction", "results_vary", "ways_told",
-           "where_loops_turn"]
+__all__ = ["UNTOLD", "BranchFlags", "Junctions", "Outcomes", "Told", "decided", "junctions_of", "note_branch", "note_loop", "results_vary",
+           "turns_told", "ways_are_told", "ways_told", "where_loops_turn", "width_of"]
+
+
+EXACT = (9, 5, 2)  # of the turns of a loop, and of one within it: how many are told of, the first of them for all before
+MOST_FLAGS = 4000  # that one loop carries
+
+
+@dataclasses.dataclass(frozen=True)
+class Told:
+    """What flags tell of a junction: its ways; of a loop whose turns count, how many turns it had, and what the last of them did.
+
+    There are two flags for the ways, one for each of the `turns`, and for each of these those of the junctions `inside`.
+    """
+
+    key: Junction
+    turns: int = 0
+    inside: tuple[Told, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The number of flags."""
+        return 2 + self.turns * (1 + width_of(self.inside))
+
+
+def width_of(told: Iterable[Told]) -> int:
+    """The number of flags that tell of some junctions."""
+    return sum(one.size for one in told)
 
 UNTOLD = "untold"  # how many junctions a graph does not tell of, since no tape recorded what stands there
 
@@ -25,27 +51,36 @@ UNTOLD = "untold"  # how many junctions a graph does not tell of, since no tape 
 class Junctions:
     """The junctions of a graph and of the regions in it, and the ways that a run takes there."""
 
-    def __init__(self, keys: Iterable[Junction] = (), flags: Iterable[tf.Tensor] = ()) -> None:
-        self.keys = list(keys)
+    def __init__(self, told: Iterable[Told] = (), flags: Iterable[tf.Tensor] = ()) -> None:
+        self.told = list(told)
         self.loops: set[Junction] = set()
         self._flags = list(flags)
 
     def copy(self) -> Junctions:
         """The junctions so far."""
-        made = Junctions(self.keys, self._flags)
+        made = Junctions(self.told, self._flags)
         made.loops |= self.loops
         return made
 
-    def add(self, keys: Sequence[Junction], flags: tf.Tensor) -> None:
-        """Add junctions, with a bool vector of twice as many elements."""
-        self.keys.extend(keys)
-        self._flags.append(flags)
+    def add(self, told: Iterable[Told], *flags: tf.Tensor) -> None:
+        """Add junctions, with bool vectors of their flags."""
+        self.told.extend(told)
+        self._flags.extend(flags)
 
-    def vector(self) -> tf.Tensor:
-        """Two bools for each key, in the graph that is being built."""
-        if len(self._flags) == 1:
-            return self._flags[0]
-        return tf.concat(self._flags, 0) if self._flags else tf.zeros([0], tf.bool)
+    def vector(self, *before: tf.Tensor) -> tf.Tensor:
+        """All flags, in the graph that is being built, after those of some other vectors."""
+        parts = [*before, *self._flags]
+        if len(parts) == 1:
+            return parts[0]
+        return tf.concat(parts, 0) if parts else tf.zeros([0], tf.bool)
+
+    def turned(self, before: tf.Tensor, turns: int) -> tf.Tensor:
+        """What the last turns did, at the end of another one."""
+        if turns == 1:
+            return tf.logical_or(before, self.vector())
+        width = width_of(self.told)
+        first, second, rest = tf.split(before, [width, width, (turns - 2) * width])
+        return self.vector(tf.logical_or(first, second), *([rest] if turns > 2 else []))
 
 
 class BranchFlags:
@@ -54,13 +89,13 @@ class BranchFlags:
     def __init__(self, session: Session, branches: Sequence[FuncGraph]) -> None:
         self._branches = branches
         self._junctions = [junctions_of(session, branch).copy() for branch in branches]
-        self.keys = [key for one in self._junctions for key in one.keys]
+        self.told = [one for junctions in self._junctions for one in junctions.told]
 
     def told_by(self, taken: FuncGraph) -> list[tf.Tensor]:
         """What one branch returns: False for the junctions of the others, nothing if there are none."""
-        parts = [one.vector() if branch is taken else tf.zeros([2 * len(one.keys)], tf.bool)
+        parts = [one.vector() if branch is taken else tf.zeros([width_of(one.told)], tf.bool)
                  for branch, one in zip(self._branches, self._junctions)]
-        return [tf.concat(parts, 0)] if self.keys else []
+        return [tf.concat(parts, 0)] if self.told else []
 
 
 def junctions_of(session: Session, graph: FuncGraph) -> Junctions:
@@ -69,22 +104,48 @@ def junctions_of(session: Session, graph: FuncGraph) -> Junctions:
     return found
 
 
-def note_junction(session: Session, graph: FuncGraph, op: tf.Operation, way: tf.Tensor, inner: Sequence[Junction] = (),
-                  told: Iterable[tf.Tensor] = ()) -> None:
-    """Note an If or While just built: `way` is its predicate, or whether it is entered; `told` is of the `inner` junctions."""
-    if not any(map(is_differentiable, op.outputs)):
-        return
-    if not session.tells_ways and not tape_may_record():
-        session.counts[UNTOLD] += 1
+def note_branch(session: Session, graph: FuncGraph, op: tf.Operation, pred: tf.Tensor, inside: Sequence[Told],
+                flags: Iterable[tf.Tensor]) -> None:
+    """Note an If just built, by its predicate; `flags` are those of the junctions in its branches."""
+    if _is_told(session, op):
+        junctions_of(session, graph).add([Told(_key(graph, op)[0]), *inside], _ways(pred), *(flags if inside else ()))
+
+
+def note_loop(session: Session, graph: FuncGraph, op: tf.Operation, entered: tf.Tensor, turns: int, inside: Sequence[Told],
+              flags: Sequence[tf.Tensor]) -> None:
+    """Note a While just built, and whether it is entered; of how many `turns` the `flags` tell, those of the junctions in it."""
+    if not _is_told(session, op):
         return
     found = junctions_of(session, graph)
-    key, kind = _key(graph, op)
-    if kind in LOOPS:
-        found.loops.add(key)
+    key, _ = _key(graph, op)
+    found.loops.add(key)
+    count = [tf.constant([*range(1, turns + 1)], tf.int32) <= turn_count(op)] if turns else []
+    found.add([Told(key, turns, tuple(inside))], _ways(entered), *count, *flags)
+
+
+def ways_are_told(session: Session) -> bool:
+    """Whether junctions made now are told of: a tape records, or the graph is for calls that one may record."""
+    return session.tells_ways or tape_may_record()
+
+
+def _is_told(session: Session, op: tf.Operation) -> bool:
+    if not any(map(is_differentiable, op.outputs)):
+        return False
+    told = ways_are_told(session)
+    session.counts[UNTOLD] += not told
+    return told
+
+
+def turns_told(session: Session, junctions: Junctions) -> int:
+    """Of how many turns the flags of a loop tell that is being built."""
+    width = max(width_of(junctions.told), 1)
+    exact = EXACT[session.loops - 1] if session.loops <= len(EXACT) else 1
+    return max(1, min(exact, MOST_FLAGS // width))
+
+
+def _ways(way: tf.Tensor) -> tf.Tensor:
     way = way if way.shape.rank == 0 else tf.reshape(way, [])
-    found.add([key], tf.stack([way, tf.logical_not(way)]))
-    for flags in told:
-        found.add(inner, flags)
+    return tf.stack([way, tf.logical_not(way)])
 
 
 def _key(graph: FuncGraph, op: tf.Operation) -> tuple[Junction, str]:
@@ -104,9 +165,53 @@ def results_vary(graph: FuncGraph, results: Sequence[tf.Tensor]) -> bool:
     return possible != certain
 
 
-def ways_told(keys: Sequence[Junction], flags: Sequence[bool]) -> dict[Junction, Ways]:
-    """The ways of a run, from what its graph returned."""
-    return {key: (flags[2 * place], flags[2 * place + 1]) for place, key in enumerate(keys)}
+def ways_told(told: Sequence[Told], flags: Sequence[bool]) -> dict[Junction, Ways | Turns]:
+    """What a run did, from what its graph returned."""
+    found: dict[Junction, Ways | Turns] = {}
+    at = 0
+    for one in told:
+        ways, rest = (flags[at], flags[at + 1]), flags[at + 2: at + one.size]
+        found[one.key] = _turns_told(one, ways, rest) if one.turns else ways
+        at += one.size
+    return found
+
+
+def _turns_told(told: Told, ways: Ways, flags: Sequence[bool]) -> Turns:
+    count, width = sum(flags[: told.turns]), width_of(told.inside)
+    rows = [flags[at: at + width] for at in range(told.turns, len(flags), width)] if width else [()] * told.turns
+    last = rows[1 + max(0, told.turns - 1 - count):]
+    before = tuple(_some(told.inside, rows[0])) if count == told.turns else None
+    return Turns(ways, before, tuple(tuple(ways_told(told.inside, row).items()) for row in last))
+
+
+def _some(told: Sequence[Told], flags: Sequence[bool]) -> Iterator[tuple[Junction, Ways]]:
+    """Which ways some turn took, where the flags of several are united."""
+    at = 0
+    for one in told:
+        yield one.key, (flags[at], flags[at + 1])
+        width = width_of(one.inside)
+        if one.turns and width:
+            rows = flags[at + 2 + one.turns: at + one.size]
+            yield from _some(one.inside, [any(rows[place::width]) for place in range(width)])
+        at += one.size
+
+
+def _keys(told: Iterable[Told]) -> list[Junction]:
+    return [key for one in told for key in (one.key, *_keys(one.inside))]
+
+
+def _united(told: Sequence[Told], flags: tf.Tensor) -> tf.Tensor:
+    """In the graph: two flags for each junction, also of those in loops, whose turns are taken together."""
+    if not any(one.turns for one in told):
+        return flags
+    parts = []
+    pieces = tf.split(flags, [one.size for one in told]) if len(told) > 1 else [flags]
+    for one, piece in zip(told, pieces, strict=True):
+        parts.append(piece[:2])
+        if one.turns and one.inside:
+            rows = tf.reshape(piece[2 + one.turns:], [one.turns, width_of(one.inside)])
+            parts.append(_united(one.inside, tf.reduce_any(rows, 0)))
+    return tf.concat(parts, 0)
 
 
 # ------------------------------------------------------------------------------------------------ decisions in the graph
@@ -132,7 +237,7 @@ class Outcomes:
 
 def decided(reached: Callable[[Connections], int], junctions: Sequence[Junctions]) -> int | Outcomes:
     """A mask that may depend on the way of the run so far."""
-    keys = [key for one in junctions for key in one.keys]
+    keys = [key for one in junctions for key in _keys(one.told)]
     flags: list[tf.Tensor] = []
     masks: list[int] = []
     searched = 0
@@ -160,7 +265,7 @@ def decided(reached: Callable[[Connections], int], junctions: Sequence[Junctions
                 if any(one != found for one in narrowed):
                     first, second, both = (decide(side, one) for side, one in zip(sides, narrowed))
                     if not flags:
-                        flags.append(tf.concat([one.vector() for one in junctions], 0))
+                        flags.append(tf.concat([_united(one.told, one.vector()) for one in junctions], 0))
                     return _chosen(flags[0][2 * place], flags[0][2 * place + 1], first, second, both)
         return number_of(found[0])
 

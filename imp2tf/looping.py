@@ -12,13 +12,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.connectivity import Junction
-from imp2tf.effects import order_effects
+from imp2tf.connectivity import order_matters
 from imp2tf.errors import NoFixpoint, fall_back
 from imp2tf.exceptions import ProgramRaise, user_frames
 from imp2tf.heap import old_value
 from imp2tf.join import describe, join, without_stale
-from imp2tf.junctions import junctions_of, note_junction, results_vary
+from imp2tf.junctions import Told, junctions_of, note_loop, results_vary, turns_told, ways_are_told, width_of
+from imp2tf.ordering import order_effects
 from imp2tf.places import Contents, Place
 from imp2tf.quick_graphs import make_quick
 from imp2tf.random_ops import draw_eagerly, readable
@@ -71,14 +71,16 @@ class _Layout:
 
 @dataclasses.dataclass
 class _Built:
-    """A While of the graph: its results, whether it calls Python, the junctions in it whose ways are the first result.
+    """A While of the graph: its results, whether it calls Python; of how many turns it tells, and the junctions in it.
 
+    If there are such junctions, the first result tells what these turns did at them.
     `carried_through`: of containers, the indices or keys of elements that a turn leaves as they are.
     """
 
     outputs: list[tf.Tensor] = dataclasses.field(default_factory=list)
     calls_python: bool = False
-    junctions: list[Junction] = dataclasses.field(default_factory=list)
+    turns: int = 0
+    junctions: list[Told] = dataclasses.field(default_factory=list)
     carried_through: dict[Place, list[Any]] = dataclasses.field(default_factory=dict)
 
 
@@ -105,7 +107,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     op = last_call(session, graph)
     tensors = iter(built.outputs)
     told = [next(tensors)] if layout.told else []
-    note_junction(session, graph, op, go, built.junctions, told if built.junctions else [])
+    note_loop(session, graph, op, go, built.turns, built.junctions, told if built.junctions else [])
     if built.calls_python:
         session.host_ops.add((id(graph), op.name))
         check(op)
@@ -170,12 +172,13 @@ def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state
                 try:
                     go_on, *packed = _turn(session, step, state, layout, log, pending)
                 except _Widen as wider:
-                    wider.layout.told = wider.layout.told or 2 * len(junctions_of(session, graph).keys)
+                    junctions = junctions_of(session, graph)
+                    wider.layout.told = wider.layout.told or turns_told(session, junctions) * width_of(junctions.told)
                     raise
                 built.carried_through = {place: list(untouched(found, old_value(place))) for place, found in entered.items()}
             finally:
                 session.loop_depth = outer
-            built.junctions, told = _told(session, layout, graph, packed, tensors)
+            told = _told(session, layout, built, packed, tensors)
             outputs = readable([go_on, *told, *packed])
             built.calls_python = order_effects(session, graph, outputs)
             return outputs
@@ -185,16 +188,19 @@ def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state
     return built
 
 
-def _told(session: Session, layout: _Layout, graph: Any, packed: list[tf.Tensor],
-          tensors: Sequence[tf.Tensor]) -> tuple[list[Junction], list[tf.Tensor]]:
-    """The junctions in a turn, and which ways they went in this turn or one before, if gradients depend on it."""
+def _told(session: Session, layout: _Layout, built: _Built, packed: list[tf.Tensor], tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+    """What this turn and those before did at the junctions in it, if gradients depend on it."""
+    graph = tf.compat.v1.get_default_graph()
     junctions = junctions_of(session, graph)
-    size = 2 * len(junctions.keys)
-    if size == layout.told:
-        return (junctions.keys, [tf.logical_or(tensors[0], junctions.vector())]) if size else ([], [])
-    if results_vary(graph, packed):
+    turns = turns_told(session, junctions)
+    size = turns * width_of(junctions.told)
+    if size != layout.told and results_vary(graph, packed):
         raise _Widen(dataclasses.replace(layout, told=size))
-    return [], list(tensors[:1]) if layout.told else []
+    if size and size == layout.told:
+        built.turns, built.junctions = turns, junctions.told
+        return [junctions.turned(tensors[0], turns)]
+    built.turns = turns if ways_are_told(session) and order_matters(graph, tensors[len(tensors) - len(packed):], packed) else 0
+    return list(tensors[:1]) if layout.told else []
 
 
 def _turn(session: Session, step: Callable[[], tf.Tensor], state: State, layout: _Layout, log: Log,

@@ -102,7 +102,9 @@ def materialized(value: Any) -> Any:
 
 
 def adopted(value: Any, level: int = 0) -> Any:
-    """A result of library code: containers and objects in it were made by this trace."""
+    """A result of library code: containers and objects in it were made by this trace. An operation gives None in eager."""
+    if isinstance(value, tf.Operation):
+        return None
     session = current()
     if level > 6 or session.is_born(value) or id(value) in session.sources:
         return value

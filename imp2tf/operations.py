@@ -12,13 +12,16 @@ import tensorflow as tf
 
 from imp2tf.alternatives import number_of, over, raise_error, truth, truth_number
 from imp2tf.arithmetic import BINARY, COMPARE, SWAPPED, binary, compare, holds_runtime, run_operation
+from imp2tf.attributes import FieldsOf
 from imp2tf.calls import call
 from imp2tf.container_methods import ContainerMethod, container_method
 from imp2tf.containers import any_equal, concatenated, grow, has_element, listed, new, new_list, note_shared, static
+from imp2tf.copies import copied
 from imp2tf.deferred_calls import may_change
 from imp2tf.dict_views import DictView
 from imp2tf.errors import Contents, ForeignCall, NeedsValue, fall_back
 from imp2tf.forcing import forced
+from imp2tf.generated_methods import compared
 from imp2tf.growable_items import repeated
 from imp2tf.heap import contents, is_container, is_same_input, is_user_function, set_contents
 from imp2tf.opaque import change_array
@@ -43,12 +46,12 @@ def _user_method(value: Any, name: str) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------ binary
-def binary_operation(op: str, a: Any, b: Any) -> Any:
-    """``a op b``."""
+def binary_operation(op: str, a: Any, b: Any, function: Callable[[Any, Any], Any] | None = None) -> Any:
+    """``a op b``; `function` may be the in-place one, which words its errors otherwise."""
     if isinstance(a, Union):
-        return over(a, lambda one: binary_operation(op, one, b))
+        return over(a, lambda one: binary_operation(op, one, b, function))
     if isinstance(b, Union):
-        return over(b, lambda one: binary_operation(op, a, one))
+        return over(b, lambda one: binary_operation(op, a, one, function))
     if op == "%" and isinstance(a, (str, bytes)):
         b = operand(b)
     _refuse_stand_ins(a, b)
@@ -61,7 +64,7 @@ def binary_operation(op: str, a: Any, b: Any) -> Any:
         return call(reflected, b, a)
     if is_container(a) or is_container(b):
         return _container_operation(op, a, b)
-    return binary(op, a, b)
+    return binary(op, a, b, function)
 
 
 def _refuse_stand_ins(*operands: Any) -> None:
@@ -79,6 +82,10 @@ def _container_operation(op: str, a: Any, b: Any) -> Any:
         return _repeated(*((b, a) if isinstance(a, PyNumber) else (a, b)))
     if isinstance(a, list) or isinstance(b, list):
         return binary(op, _as_operand(a), _as_operand(b))
+    if op == "|" and isinstance(a, dict) and isinstance(b, dict) and not isinstance(contents(a), Table):
+        made = copied(a, deep=False)
+        container_method(ContainerMethod(made, "update"), (b,), {})
+        return made
     if isinstance(a, (dict, set)) and isinstance(b, (dict, set, frozenset)):
         x, y = static(a, op), static(b, op) if is_container(b) else b
         return new(BINARY[op](x, y))
@@ -132,7 +139,7 @@ def in_place(op: str, a: Any, b: Any) -> Any:
     if isinstance(a, np.ndarray) or (isinstance(a, Deferred) and may_change(a)):
         change_array(IN_PLACE[op], a, b)
         return a
-    return binary_operation(op, a, b)
+    return binary_operation(op, a, b, IN_PLACE[op])
 
 
 UPDATES = {"|": "update", "&": "intersection_update", "-": "difference_update", "^": "symmetric_difference_update"}
@@ -163,6 +170,10 @@ def compare_operation(op: str, a: Any, b: Any) -> Any:
         method = _user_method(this, f"__{COMPARE[this_op].__name__}__")
         if method is not None:
             return call(method, this, other)
+    for this, other, this_op in ((a, b, op), (b, a, SWAPPED[op])):
+        result = compared(this_op, this, other, compare_operation)
+        if result is not NotImplemented:
+            return result
     if op == "!=" and _user_method(a, "__eq__") is not None:
         return truth_number(not truth(call(_user_method(a, "__eq__"), a, b)))
     if is_container(a) and is_container(b):
@@ -291,6 +302,8 @@ def contains(container: Any, value: Any) -> Any:
         return over(value, lambda one: contains(container, one))
     if listed(container) is not None:
         container = listed(container)
+    if isinstance(container, FieldsOf):
+        return contains(container.fields(), value)
     method = _user_method(container, "__contains__")
     if method is not None:
         return truth_number(call(method, container, value))

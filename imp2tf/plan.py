@@ -10,6 +10,7 @@ import types
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from imp2tf.arrays import TracedArray
@@ -164,6 +165,8 @@ class Recorder:
             is_container(value) and id(value) not in self.session.sources and _holds_runtime(value)
         ):
             source = self.session.sources.get(id(value))
+            if source is None and isinstance(value, (np.ndarray, bytearray)):
+                return self._copied(value)
             return _from_source(source) if source is not None else _constant(value)
         self._note_element(value)
         if is_container(value):
@@ -177,6 +180,17 @@ class Recorder:
         if is_record(value):
             return self._shared(value, lambda: _new_object(value), lambda: self._fields(value), _set_fields)
         return self._opaque(value)
+
+    def _copied(self, value: Any) -> Recipe:
+        """An array that was computed while tracing: each run makes its own."""
+        base = value
+        while base is not None:
+            if id(base) in self.session.origins:
+                fall_back(LostValue, "a part of an array that is older than the call leaves the function")
+            base = getattr(base, "base", None)
+        self.session.kept.append(value)
+        held = value.copy()
+        return self._shared_by_id(value, lambda build: held.copy())
 
     def _opaque(self, value: Any) -> Recipe:
         if isinstance(value, (types.MethodType,)):

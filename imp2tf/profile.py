@@ -23,7 +23,7 @@ from imp2tf.analysis.updates import updates_of
 from imp2tf.disabled import is_disabled
 from imp2tf.errors import Fallback
 from imp2tf.heap import is_drop_in, is_user_function
-from imp2tf.purity import is_numpy_function, is_pure, is_tensorflow
+from imp2tf.purity import has_plain_new, is_numpy_function, is_pure, is_tensorflow
 from imp2tf.results import Changed, Profile, Raised, Site, is_fresh, kind_of, name_of_callee, watched_arguments
 from imp2tf.source import SourceUnavailable, bind, compile_node, lambda_to_function, read
 
@@ -120,6 +120,20 @@ def _with_own_constants(code: types.CodeType, original: types.CodeType) -> types
     return code.replace(co_consts=tuple(same[one] if isinstance(one, types.CodeType) else one for one in code.co_consts))
 
 
+def _watched_class(cls: Any) -> Any:
+    """What makes an object of a user's class, watched; None where more than ``__init__`` makes it."""
+    init = cls.__init__
+    if type(cls) is not type or not has_plain_new(cls) or not is_user_function(init) or is_disabled(cls) or is_disabled(init):
+        return None
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        made: Any = object.__new__(cls)
+        _watched(init)(made, *args, **kwargs)
+        return made
+
+    return make
+
+
 # ------------------------------------------------------------------------------------------------ watchers
 class _Watcher:
     """What is done at the calls of watched functions."""
@@ -138,6 +152,8 @@ class _Watcher:
             return functools.partial(self.entered(function.func, place), *function.args, **function.keywords)
         if is_drop_in(function):
             return self.entered(function.__imp2tf_function__, place)
+        if isinstance(function, type):
+            return _watched_class(function) or self.called(function, site)
         method = inspect.getattr_static(type(function), "__call__", None)
         if isinstance(method, types.FunctionType) and is_user_function(method) and not is_disabled(method):
             return types.MethodType(_watched(method), function)

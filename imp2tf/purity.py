@@ -27,7 +27,7 @@ from imp2tf.tf_compat import IMPURE_TENSORFLOW
 
 __all__ = [
     "MUTATING_ARRAY_METHODS", "MUTATING_CONTAINER_METHODS", "has_plain_new", "is_impure_tensorflow", "is_numpy_function", "is_pure",
-    "is_pure_method", "is_tensorflow", "library_name", "module_of", "writes_into_argument",
+    "is_pure_method", "is_tensorflow", "library_name", "module_of", "works_on_values", "writes_into_argument",
 ]
 
 TENSORFLOW = ("tensorflow", "keras", "tf_keras")
@@ -78,6 +78,10 @@ PURE_MODULES = frozenset(
         "colorsys",
     }
 )
+OF_VALUES = frozenset({
+    "base64", "binascii", "cmath", "colorsys", "decimal", "difflib", "fractions", "hashlib", "json", "math", "pprint", "re", "reprlib",
+    "statistics", "string", "struct", "textwrap", "unicodedata",
+})
 IMPURE_FUNCTIONS = {  # of the modules above: they write, print, or look at who calls
     "operator": frozenset({
         "delitem", "iadd", "iand", "iconcat", "ifloordiv", "ilshift", "imatmul", "imod", "imul", "ior", "ipow", "irshift", "isub",
@@ -204,6 +208,13 @@ def is_pure(function: Any) -> bool:
     if _name_of(function) in IMPURE_FUNCTIONS.get(module.removeprefix("_").partition(".")[0], ()):
         return False
     return module in PURE_MODULES or module.partition(".")[0] in PURE_MODULES
+
+
+def works_on_values(function: Any) -> bool:
+    """Whether a function looks at the values in the containers that it is given, and makes a value of its own of them."""
+    if isinstance(getattr(function, "__self__", None), (str, bytes)):
+        return True
+    return module_of(function).removeprefix("_").partition(".")[0] in OF_VALUES
 
 
 def _name_of(function: Any) -> str:

@@ -17,12 +17,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.effects import has_effects_so_far, order_effects, stop_run
+from imp2tf.effects import has_effects_so_far, stop_run
 from imp2tf.errors import Fallback, GraphRefused, RaisesUnderTry, TraceFailed, fall_back
 from imp2tf.exceptions import ProgramRaise, Retry, rebuilder, user_frames
 from imp2tf.heap import LITERALS, contents, contents_without_tail, old_value, with_tail
 from imp2tf.join import join
-from imp2tf.junctions import BranchFlags, note_junction
+from imp2tf.junctions import BranchFlags, note_branch
+from imp2tf.ordering import order_effects
 from imp2tf.places import Contents, Place, Tail
 from imp2tf.quick_graphs import make_quick
 from imp2tf.random_ops import draw_eagerly
@@ -180,7 +181,7 @@ def _build(session: Session, outer: Any, pred: tf.Tensor, sides: Sequence[Side],
         session.host_ops.add((id(outer), op.name))
     session.regions -= 1
     arrive(session, state, places, specs, outputs, _carried_through(sides, places))
-    note_junction(session, outer, op, pred, flags.keys, outputs)
+    note_branch(session, outer, op, pred, flags.told, outputs)
     if any(path.dead for _, _, path in sides):
         check(op)
 

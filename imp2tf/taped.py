@@ -18,8 +18,8 @@ from typing import Any, Literal
 import numpy as np
 import tensorflow as tf
 
-from imp2tf.connectivity import CALLS, Connections, Junction, Wiring, is_differentiable
-from imp2tf.junctions import ways_told
+from imp2tf.connectivity import CALLS, Connections, Wiring, is_differentiable
+from imp2tf.junctions import Told, ways_told
 from imp2tf.tf_compat import (
     DirectCall,
     TapeFunctions,
@@ -44,7 +44,7 @@ MAX_WAYS = 256  # remembered for one graph
 class Taped:
     """A concrete function as tapes are to see it; if it has `junctions`, its last result tells the way of the run."""
 
-    def __init__(self, concrete: Any, captures: Sequence[Any], junctions: Sequence[Junction], may_inline: Callable[[], bool],
+    def __init__(self, concrete: Any, captures: Sequence[Any], junctions: Sequence[Told], may_inline: Callable[[], bool],
                  may_switch: bool, compiler: Compiler | None = None) -> None:
         self._concrete = concrete
         variables = concrete.graph.variables
@@ -133,6 +133,7 @@ class Taped:
         if key not in self._open:
             if len(self._open) >= MAX_WAYS:
                 self._open.clear()
+                self._wiring.tables.clear()
             self._open[key] = self._dependents(Connections(ways_told(self._junctions, taken.tolist()), wiring=self._wiring))
         return self._open[key]
 

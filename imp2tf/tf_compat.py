@@ -220,11 +220,16 @@ def build_while(
         name="while_")
 
 
+def turn_count(loop: tf.Operation) -> tf.Tensor:
+    """How many turns a While has had that `build_while` has built: TensorFlow counts them in the first of its variables."""
+    return loop.outputs[0]
+
+
 class _CallTimeValue:
     """What gives an input of a graph at each call; the graph knows it by this object."""
 
     def __init__(self, fetch: Callable[[], Any]) -> None:
-        self.fetch: Callable[[], Callable[[], Any]] = lambda: fetch
+        self.fetch: Callable[[], Any] = lambda: fetch
         self._hash = hash(fetch)
 
     def __call__(self) -> Any:
@@ -832,6 +837,9 @@ def has_gradient(kind: str) -> bool:
 def function_graph(graph: FuncGraph, name: str) -> FuncGraph | None:
     """The traced graph of a function that operations of `graph` call, None if it was not traced in this process."""
     function = graph._get_function(name)
+    while function is None and hasattr(graph, "outer_graph"):  # a graph that wraps an If or While may not know its functions
+        graph = graph.outer_graph
+        function = graph._get_function(name)
     return getattr(function, "graph", None)
 
 

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from imp2tf import calls
 from imp2tf.collecting import rarely
-from imp2tf.effects import commits, has_effects_so_far, order_effects
+from imp2tf.effects import commits, has_effects_so_far
 from imp2tf.errors import (
     Fallback,
     GraphRefused,
@@ -31,6 +31,7 @@ from imp2tf.heap import contents, guard_distinct, lift
 from imp2tf.inspection import has_state, may_inline
 from imp2tf.junctions import UNTOLD, junctions_of, results_vary
 from imp2tf.options import Options
+from imp2tf.ordering import order_effects
 from imp2tf.parameters import Parameters, name_of
 from imp2tf.placement import guard_placement
 from imp2tf.places import Contents, Tail
@@ -198,8 +199,8 @@ def _kind(relaxations: Relaxations, value: Any, source: Source, around: tuple[An
 def _way(session: Session, results: list[tf.Tensor], parts: dict[str, Any]) -> list[tf.Tensor]:
     """What tells the way of a run, if gradients depend on it."""
     junctions = junctions_of(session, session.graph)
-    needed = bool(junctions.keys) and results_vary(session.graph, results)
-    parts["junctions"] = junctions.keys if needed else []
+    needed = bool(junctions.told) and results_vary(session.graph, results)
+    parts["junctions"] = junctions.told if needed else []
     return [junctions.vector()] if needed else []
 
 

@@ -174,6 +174,7 @@ class StandIn:
     """What stands in a trace for an iterator or a view: loops and builtins take its items, any other use is left to Python."""
 
     what = "an iterator"
+    ends = True
 
     def refuse(self) -> NoReturn:
         """Leave a use to Python."""

@@ -1,15 +1,17 @@
 """The differential harness: a program's plain eager run is what its converted run has to equal.
 
     check(make)                                        # an AssertionError that says what parted
-    python -m tests.differential --backend autograph imp2tf --feature while_loop
+    python -m tests.differential --backend autograph imp2tf --isolated --feature while_loop
 """
 from __future__ import annotations
 
 import argparse
+import contextlib
 import faulthandler
+import functools
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -19,6 +21,7 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 import tensorflow as tf
 
 from tests.harness.backends import BACKENDS, Backend
+from tests.harness.isolated import Judging
 from tests.harness.judging import Verdict, judge
 from tests.harness.report import Tally, explanation, failure_lines, table
 from tests.harness.world import Make, Plan, run_world
@@ -26,7 +29,7 @@ from tests.programs import Program, all_programs
 
 AT_ONCE = {"profile_runs": 0}    # convert on the first call, so that the first call is judged as well
 ROUNDS_OF_DEFAULT = 3    # the profiled call, the first graph, and the one that is judged
-STUCK_AFTER = 300.0
+STUCK_AFTER = 150.0    # seconds until the process ends
 SHOWN = {1: 1, 2: 8}    # differences shown of each program, by verbosity
 
 
@@ -58,7 +61,6 @@ def check(make: Make, *, grad: int = False, repeat: int = 2, convert_kw: Mapping
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line: a table of features by backend; exit code 1 if anything is wrong."""
     options = _parser().parse_args(arguments)
-    faulthandler.enable()
     chosen = [program for program in all_programs()
               if (not options.feature or program.feature in options.feature)
               and (not options.program or program.name in options.program)]
@@ -73,24 +75,40 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--feature", nargs="*", help="only these features")
     parser.add_argument("--program", nargs="*", help="only the programs of these names")
     parser.add_argument("--default-options", action="store_true", help="imp2tf with its default options")
+    parser.add_argument("--isolated", action="store_true", help="in another process, for backends that may get stuck or crash")
     parser.add_argument("-v", "--verbose", action="count", default=0, help="say why programs fail")
     return parser
 
 
 def _run(programs: Sequence[Program], backend: str, options: argparse.Namespace) -> Tally:
     tally = Tally()
-    kw = {} if options.default_options else AT_ONCE
-    for program in programs:
-        repeat = ROUNDS_OF_DEFAULT if options.default_options else program.repeat
-        faulthandler.dump_traceback_later(STUCK_AFTER, exit=True)
-        found = verdict(program.make, grad=program.grad, repeat=repeat, convert_kw=kw, backend=backend)
-        tally.add(program.feature, found)
-        if options.verbose:
-            label, graph = f"{program.feature}/{program.name}", program.graph and backend != "eager"
-            for line in failure_lines(label, found, graph, SHOWN[min(options.verbose, 2)]):
-                print(line, flush=True)
-    faulthandler.cancel_dump_traceback_later()
+    labels = [program.label for program in programs]
+    start = functools.partial(_judge_of, programs=labels, backend=backend, defaults=options.default_options)
+    with contextlib.ExitStack() as stack:
+        judge = stack.enter_context(Judging(start)) if options.isolated else start()
+        for number, program in enumerate(programs):
+            found = judge(number)
+            tally.add(program.feature, found)
+            if options.verbose:
+                graph = program.graph and backend != "eager"
+                for line in failure_lines(program.label, found, graph, SHOWN[min(options.verbose, 2)]):
+                    print(line, flush=True)
     return tally
+
+
+def _judge_of(programs: Sequence[str], backend: Backend, defaults: bool) -> Callable[[int], Verdict]:
+    """What judges the program of a number, in this process."""
+    known = {program.label: program for program in all_programs()}
+
+    def judge(number: int) -> Verdict:
+        program = known[programs[number]]
+        repeat = ROUNDS_OF_DEFAULT if defaults else program.repeat
+        faulthandler.dump_traceback_later(STUCK_AFTER, exit=True)
+        found = verdict(program.make, grad=program.grad, repeat=repeat, convert_kw={} if defaults else AT_ONCE, backend=backend)
+        faulthandler.cancel_dump_traceback_later()
+        return found
+
+    return judge
 
 
 if __name__ == "__main__":

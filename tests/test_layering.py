@@ -30,16 +30,17 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "regions of the graph",
         (
-            "placement", "plan", "effects", "inspection", "exceptions", "random_ops", "connectivity", "junctions", "records", "states",
-            "region", "looping", "exits", "xla", "xla.*", "speculation",
+            "placement", "plan", "effects", "ordering", "inspection", "exceptions", "random_ops", "connectivity", "junctions", "records",
+            "states", "region", "looping", "exits", "xla", "xla.*", "speculation",
         ),
     ),
     (
         "what operators share",
         (
             "alternatives", "arithmetic", "array_items", "attributes", "calls", "constants", "container_cursors", "container_items",
-            "container_methods", "containers", "cursors", "deferred_calls", "dict_views", "elements", "forcing", "foreign", "generators",
-            "growable_items", "iterables", "iteration", "loops", "lowering", "module_attributes", "opaque", "operations", "picking",
+            "container_methods", "containers", "copies", "cursors", "deferred_calls", "dict_views", "elements", "endless",
+            "forcing", "foreign", "generated_methods", "generators", "growable_items", "iterables", "iteration", "loops",
+            "lowering", "module_attributes", "opaque", "operations", "picking",
             "refusals", "runs", "searches", "stacked_lists", "state_lists", "substitution", "table_items", "texts", "try_state",
             "user_iterators",
         ),

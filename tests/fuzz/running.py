@@ -16,7 +16,7 @@ from tests.fuzz.outcome import Outcome, kind_of
 from tests.fuzz.programs import Program
 from tests.fuzz.unused import skipped_failures, twin
 from tests.harness.comparison import Difference
-from tests.harness.description import describe
+from tests.harness.description import Description, Leaf, Node, describe
 from tests.harness.judging import judge
 from tests.harness.world import Make, Plan, Record, run_world
 
@@ -83,11 +83,20 @@ def _fresh(path: Path) -> Make:
 
 
 def _mask_addresses(record: Record) -> None:
-    """Addresses of objects in printed text and in messages differ from world to world."""
+    """Addresses of objects in texts, printed, raised, returned or kept, differ from world to world."""
     for call in record.calls:
+        call.result, call.arguments, call.state = map(_without_addresses, (call.result, call.arguments, call.state))
         call.text = {stream: [_ADDRESS.sub("", line) for line in lines] for stream, lines in call.text.items()}
         if call.raised and _ADDRESS.search(call.raised.message):
             call.raised = replace(call.raised, message=_ADDRESS.sub("", call.raised.message), args=NOTHING)
+
+
+def _without_addresses(found: Description | None) -> Description | None:
+    if isinstance(found, Leaf):
+        return replace(found, value=_ADDRESS.sub("", found.value)) if isinstance(found.value, str) else found
+    if isinstance(found, Node):
+        return replace(found, items=tuple((_ADDRESS.sub("", label), _without_addresses(part)) for label, part in found.items))
+    return found
 
 
 def _internal_errors(eager: Record, other: Record, profile_runs: int) -> Iterator[Difference]:

@@ -34,6 +34,11 @@ class Program:
         """The factory's name."""
         return self.make.__name__
 
+    @property
+    def label(self) -> str:
+        """What no other program is called."""
+        return f"{self.feature}/{self.name}"
+
 
 _registered: dict[tuple[str, str], Program] = {}
 

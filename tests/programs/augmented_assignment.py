@@ -230,3 +230,34 @@ def unbound_name() -> World:
         total += 1
         return total
     return fn, each(i32(1), i32(-1), i32(2))
+
+
+@program("augmented_assignment")
+def what_cannot_be_added_to() -> World:
+    weight = tf.Variable(1.0)
+
+    def fn(x, kind):
+        values = {"none": None, "function": len, "text": "a", "object": object, "variable": weight, "slice": slice(1)}
+        total = values[kind]
+        if x > 0.0:
+            if kind == "none":
+                total += x
+            else:
+                total += 1
+        return x
+    return fn, [call(f32(sign), kind) for kind in ("none", "function", "text", "object", "variable", "slice") for sign in (1.0, -1.0)]
+
+
+@program("augmented_assignment", graph=True)
+def refused_and_told_what_was_refused() -> World:
+    def fn(x, step):
+        told = []
+        for v in x:
+            try:
+                step += 1
+            except TypeError as error:
+                told.append(str(error))
+            step = len
+            x = x + v
+        return told, x
+    return fn, [call(f32([1.0]), 1), call(f32([1.0, 2.0]), 1)]

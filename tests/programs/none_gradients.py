@@ -219,3 +219,144 @@ def gradient_of_a_sum_without_terms() -> World:
                     loss += v * weight
         return tape.gradient(loss, weight)
     return fn, each(f32([1.0, -2.0]), f32([-1.0, -1.0])), lambda: weight
+
+
+@program("none_gradients", grad=1, graph=True)
+def overwritten_before_a_break() -> World:
+    def fn(x, v, n):
+        k = tf.constant(0)
+        while True:
+            k += 1
+            if k > n:
+                break
+            x = v * 2.0
+        return x
+    return fn, [call(f32(1.0), f32(3.0), i32(n)) for n in (4, 0, 1)]
+
+
+@program("none_gradients", grad=1, graph=True)
+def overwritten_in_some_turn() -> World:
+    def fn(x, w, v):
+        for e in v:
+            if e > 0.0:
+                x = e * w
+            elif e < -1.0:
+                x = x * e
+        return x
+    return fn, [call(f32(2.0), f32(3.0), f32(v)) for v in ([1.0, -1.0, -2.0], [-1.0, -2.0, -3.0], [-2.0, 1.0, -1.0], [-0.5, -0.5])]
+
+
+@program("none_gradients", grad=1, graph=True)
+def used_early_and_overwritten_later() -> World:
+    def fn(x, a, b, v):
+        for e in v:
+            if e > 1.0:
+                x = x * a
+            elif e > 0.0:
+                x = e * b
+        return x
+    return fn, [call(f32(2.0), f32(3.0), f32(4.0), f32(v)) for v in ([2.0, 0.5], [0.5, 2.0], [2.0, 2.0, 0.5, 0.5, -1.0], [-1.0, 2.0])]
+
+
+@program("none_gradients", grad=1, graph=True)
+def generator_that_returns() -> World:
+    def steps(v):
+        for e in v:
+            if e > 2.5:
+                return
+            yield e
+
+    def fn(x, v, y):
+        for c, x in enumerate(steps(v)):
+            y = y * 1.0
+        return x, y
+    return fn, [call(f32(2.0), f32(v), f32(1.0)) for v in ([1.0, -2.0, 3.0], [3.0], [1.0, 2.0])]
+
+
+@program("none_gradients", grad=1, graph=True)
+def handed_on_from_turn_to_turn() -> World:
+    def fn(x, y, z, n):
+        while n > 0:
+            n -= 1
+            x, y = y, z * 2.0
+        return x
+    return fn, [call(f32(1.0), f32(2.0), f32(3.0), i32(n)) for n in (0, 1, 2, 3)]
+
+
+@program("none_gradients", grad=1, graph=True)
+def loop_in_a_loop_that_overwrites() -> World:
+    def fn(x, w, rows):
+        for row in rows:
+            for e in row:
+                if e > 0.0:
+                    x = e * w
+                elif e < -1.0:
+                    x = x + e
+            x = x * 2.0
+        return x
+    rows = ([[1.0, -2.0], [-2.0, -1.0]], [[-2.0, -1.0], [-2.0, -2.0]], [[-2.0, 1.0], [-0.5, -0.5], [-2.0, 1.0]])
+    return fn, [call(f32(2.0), f32(3.0), f32(one)) for one in rows]
+
+
+@program("none_gradients", grad=1, graph=True)
+def many_turns_before_the_last() -> World:
+    def fn(x, w, n):
+        k = 0
+        while n > 0:
+            n -= 1
+            if n == 3:
+                x = w * 1.0
+            if n < 30:
+                x = x + 1.0
+        return x
+    return fn, [call(f32(2.0), f32(3.0), i32(n)) for n in (40, 3, 4, 12)]
+
+
+@program("none_gradients", grad=1, graph=True)
+def method_that_overwrites_an_attribute() -> World:
+    class Keeper:
+        def __init__(self):
+            self.kept = f32(1.0)
+
+        def note(self, e, x):
+            if e > 0.0:
+                self.kept = x * e
+            elif e < -1.0:
+                self.kept = self.kept + e
+
+    keeper = Keeper()
+
+    def fn(x, y, v):
+        keeper.kept = y
+        for e in v:
+            keeper.note(e, x)
+        return keeper.kept * 2.0
+    return fn, [call(f32(2.0), f32(3.0), f32(v)) for v in ([1.0, -2.0], [-2.0, -0.5], [-2.0, 1.0, -0.5])], lambda: keeper.kept
+
+
+@program("none_gradients", grad=1, graph=True)
+def overwritten_after_a_call_that_may_raise() -> World:
+    bound = tf.Variable(1.0)
+
+    def checked(x):
+        if x < 0:
+            raise ValueError
+        return x
+
+    def fn(x, y):
+        with tf.GradientTape():
+            try:
+                pass
+            except KeyError:
+                y = x
+            else:
+                0 + checked(bound)
+                x, x = (2.0, tf.constant(2.0))
+            finally:
+                y = y * 2.0
+        try:
+            y = checked(y)
+        except ValueError:
+            y = bound * 3.0
+        return x, y
+    return fn, [call(f32(1.0), f32(3.0)), call(f32(1.0), f32(-3.0))], lambda: bound

@@ -89,3 +89,19 @@ def exceptions_in_containers() -> World:
             return repr([error]), f"{(error,)}"
         return "fine"
     return fn, each(f32(1.0), f32(2.0), f32(3.0))
+
+
+@program("texts_of_objects")
+def attribute_that_text_does_not_have() -> World:
+    seen = []
+
+    def fn(x, n):
+        while n > 0:
+            n -= 1
+            note = f"{float(x)}"
+            if x > 2.0:
+                note.step()
+            seen.append(note.upper())
+            x = x + 1.0
+        return f"{float(x)}".upper()
+    return fn, [call(f32(0.0), i32(2)), call(f32(1.0), i32(3)), call(f32(1.0), i32(0))], lambda: list(seen)

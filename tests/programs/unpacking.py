@@ -191,3 +191,29 @@ def scalar_is_refused() -> World:
         a, b = x
         return a
     return fn, each(f32(1.0), 3)
+
+
+@program("unpacking")
+def what_has_no_items() -> World:
+    class Plain:
+        pass
+
+    def fn(x, kind, n):
+        seen = []
+        for e in x:
+            n += 1
+            seen.append(e)
+            if e > 1.0:
+                if kind == "nothing":
+                    () = 0
+                elif kind == "number":
+                    a, b = n
+                elif kind == "none":
+                    a, *b = None
+                elif kind == "object":
+                    [a, b] = Plain()
+                else:
+                    for a, b in [(1, 2), 3.0]:
+                        n += a
+        return seen, n
+    return fn, [call(f32(x), kind, 1) for kind in ("nothing", "number", "none", "object", "inside") for x in ([0.5, 2.0], [0.5, 0.25])]

@@ -289,3 +289,37 @@ def none_in_a_list_for_tensorflow() -> World:
             h = x * 2.0
         return tf.concat([x, h], 0)
     return fn, [call(flag(True), f32([1.0])), call(flag(False), f32([1.0])), call(flag(True), f32([2.0]))]
+
+
+@program("values_of_several_kinds")
+def dict_that_is_replaced_in_an_inner_loop_and_gets_a_key() -> World:
+    def fn(v, table, items):
+        for g in items:
+            for e in v:
+                k = 0
+                while e > 1.0:
+                    k += 1
+                    if k > 2:
+                        break
+                    table = {"a": g, "b": k}
+                table["c"] = k if e < 2.0 else g
+                g += e
+            table["b"] += 1
+        return table
+    return fn, [call(f32([0.5, 1.5, -1.0]), {"a": f32(1.0), "b": 1}, [f32(1.5), f32(2.0)]),
+                call(f32([0.5, 2.5]), {"a": f32(1.0), "b": 1}, [f32(1.5)]), call(f32([0.5]), {"a": f32(1.0), "b": 1}, [f32(1.5)])]
+
+
+@program("values_of_several_kinds")
+def dict_of_one_of_three_sets_of_keys() -> World:
+    def fn(x, n):
+        table = {"a": x}
+        while n > 0:
+            n -= 1
+            if x > 2.0:
+                table = {"a": x, "b": n}
+            if x > 1.0:
+                table["c"] = x
+            x = x + 0.75
+        return sorted(table), table.get("c"), len(table), x
+    return fn, [call(f32(0.0), i32(k)) for k in (0, 2, 3, 4)]

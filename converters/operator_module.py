@@ -1,0 +1,88 @@
+"""Functions of the module ``operator`` are the operators: on the program's own objects, and on what only the run knows.
+
+    operator.add(a, b)   -->   a + b
+"""
+from __future__ import annotations
+
+import operator as python
+from collections.abc import Callable
+from typing import Any
+
+from imp2tf.arithmetic import BINARY, COMPARE
+from imp2tf.calls import invoke, replace_call
+from imp2tf.operations import IN_PLACE, binary_operation, compare_operation, in_place
+
+
+def _replace(function: Callable[..., Any], operation: Callable[[str, Any, Any], Any], op: str) -> None:
+    @replace_call(function)
+    def operated(a: Any, b: Any, /) -> Any:
+        return operation(op, a, b)
+
+
+for _operation, _functions in ((binary_operation, BINARY), (compare_operation, COMPARE), (in_place, IN_PLACE)):
+    for _op, _function in _functions.items():
+        _replace(_function, _operation, _op)
+
+
+def _getitem(container: Any, key: Any) -> Any:
+    return container[key]
+
+
+def _setitem(container: Any, key: Any, value: Any) -> None:
+    container[key] = value
+
+
+def _delitem(container: Any, key: Any) -> None:
+    del container[key]
+
+
+def _contains(container: Any, value: Any) -> Any:
+    return value in container
+
+
+def _concat(a: Any, b: Any) -> Any:
+    return a + b
+
+
+def _neg(a: Any) -> Any:
+    return -a
+
+
+def _pos(a: Any) -> Any:
+    return +a
+
+
+def _invert(a: Any) -> Any:
+    return ~a
+
+
+def _not(a: Any) -> Any:
+    return not a
+
+
+def _truth(a: Any) -> Any:
+    return bool(a)
+
+
+def _is(a: Any, b: Any) -> Any:
+    return a is b
+
+
+def _is_not(a: Any, b: Any) -> Any:
+    return a is not b
+
+
+def _abs(a: Any) -> Any:
+    return abs(a)
+
+
+def _in_graph(original: Callable[..., Any], twin: Any) -> None:
+    @replace_call(original)
+    def call(*args: Any) -> Any:
+        return invoke(twin, args, {})
+
+
+for _original, _twin in ((python.getitem, _getitem), (python.setitem, _setitem), (python.delitem, _delitem), (python.contains, _contains),
+                         (python.concat, _concat), (python.neg, _neg), (python.pos, _pos), (python.invert, _invert), (python.not_, _not),
+                         (python.truth, _truth), (python.is_, _is), (python.is_not, _is_not), (python.abs, _abs)):
+    _in_graph(_original, _twin)

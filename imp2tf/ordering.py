@@ -1,0 +1,199 @@
+"""The order of effects in a finished graph.
+
+TensorFlow keeps no program order between effects of different kinds: an assignment may run after a failed assertion, a print
+before a loop may come after one in it. Nor does it keep one between effects and operations that fail: where eager stops, a graph
+may have assigned more, or less. `order_effects` makes them wait for each other, graph by graph.
+"""
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from imp2tf.random_ops import RANDOM_OPS, read_draws
+from imp2tf.session import Session
+from imp2tf.tf_compat import FuncGraph, add_control_input, function_bodies, function_graph, is_stateful_op
+
+__all__ = ["changes_state", "order_effects"]
+
+QUIET_STATEFUL = frozenset({
+    "LookupTableFindV2", "LookupTableSizeV2", "Placeholder", "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "StatelessCase",
+    "StatelessIf", "StatelessWhile", "VarHandleOp", "VarIsInitializedOp", "VariableShape",
+}) | RANDOM_OPS
+HOST_OPS = frozenset({"EagerPyFunc", "PyFunc", "Assert", "PrintV2"})
+READS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})  # effects on them may hide in opaque calls
+CALLS = frozenset({"If", "While", "Case", "StatefulPartitionedCall"})
+REGIONS = CALLS | {"PartitionedCall", "StatelessCase", "StatelessIf", "StatelessWhile"}
+
+
+def order_effects(session: Session, graph: Any, outputs: Sequence[tf.Tensor]) -> bool:
+    """Chain everything in a finished graph that has an effect, in program order; whether Python is called in it."""
+    read_draws(session, graph)
+    operations = graph.get_operations()
+    _keep_apart(operations, outputs)
+    hosts = {op for op in operations if op.type in HOST_OPS or (id(graph), op.name) in session.host_ops}
+    if not hosts:
+        return False
+    _let_wait(operations, hosts, _needed(operations, [*hosts, *(tensor.op for tensor in outputs)]))
+    _chain([op for op in operations if _has_effect(op) or (session.opaque and op.type in READS)])
+    return True
+
+
+EXCHANGES = ("Collective", "Nccl")
+
+
+def _chain(effects: Sequence[tf.Operation]) -> None:
+    """Let each wait for the one before; but what replicas exchange they do at the same time."""
+    before: list[tf.Operation] = []
+    for _, group in itertools.groupby(enumerate(effects), lambda pair: "together" if pair[1].type.startswith(EXCHANGES) else pair[0]):
+        members = [op for _, op in group]
+        for op in members:
+            for one in before:
+                add_control_input(op, one)
+        before = members
+
+
+def _needed(operations: Sequence[tf.Operation], roots: Sequence[tf.Operation]) -> set[tf.Operation]:
+    """The operations that a run makes: those on which a result or an effect depends. The others must not be made only to be waited for."""
+    needed = {*roots, *(op for op in operations if _has_effect(op))}
+    pending = list(needed)
+    while pending:
+        op = pending.pop()
+        for before in (*(tensor.op for tensor in op.inputs), *op.control_inputs):
+            if before not in needed:
+                needed.add(before)
+                pending.append(before)
+    return needed
+
+
+def _let_wait(operations: Sequence[tf.Operation], hosts: set[tf.Operation], needed: set[tf.Operation]) -> None:
+    """Let Python be called only when all is computed that stands before the call: had it failed, there would be no call."""
+    pending: dict[tf.Operation, None] = {}  # those on whose results nothing depends so far
+    for op in operations:
+        for before in (*(tensor.op for tensor in op.inputs), *op.control_inputs):
+            pending.pop(before, None)
+        if op in hosts:
+            for before in pending:
+                add_control_input(op, _ended(before))
+            pending.clear()
+        if op.type not in NEVER_FAILS and op in needed:
+            pending[op] = None
+
+
+# And random operations: those for which eager's numbers are drawn stay behind in the graph.
+NEVER_FAILS = frozenset({"Const", "NoOp", "Placeholder", "VarHandleOp"}) | RANDOM_OPS
+
+
+def _has_effect(op: tf.Operation) -> bool:
+    if op.type in CALLS:
+        return True
+    return bool(op.op_def.is_stateful) and op.type not in QUIET_STATEFUL
+
+
+def changes_state(op: tf.Operation) -> bool:
+    """Whether an operation, or one in the functions it calls, has an effect other than calling Python."""
+    if op.type not in CALLS:
+        return _has_effect(op)
+    nodes = (node for body in function_bodies(op) for node in body.node_def)
+    return any(is_stateful_op(node.op) and node.op not in QUIET_STATEFUL | HOST_OPS | CALLS for node in nodes)
+
+
+# ------------------------------------------------------------------------------------------------ what may fail
+def _keep_apart(operations: Sequence[tf.Operation], outputs: Sequence[tf.Tensor]) -> None:
+    """Let what changes state wait for all before it that may fail, and what may fail wait for all changes before it."""
+    writes = {op for op in operations if op.type not in HOST_OPS and changes_state(op)}
+    if not writes or any(op.type.startswith(EXCHANGES) for op in operations):
+        return
+    needed = _needed(operations, [tensor.op for tensor in outputs])
+    failing, changes = _Fence(), _Fence()
+    for op in operations:
+        if op in writes:
+            failing.let_wait(op)
+        if op in needed and _may_fail(op):
+            changes.let_wait(op)
+            failing.add(_ended(op))
+        if op in writes:
+            changes.add(op)
+
+
+def _ended(op: tf.Operation) -> tf.Operation:
+    """What has run when all of an operation has: what waits for a region alone does not wait for what gives its results."""
+    if op.type not in REGIONS or not op.outputs or not _may_fail(op):
+        return op
+    with op.graph.as_default(), tf.control_dependencies(None):
+        return tf.raw_ops.IdentityN(input=list(op.outputs))[0].op
+
+
+class _Fence:
+    """What later operations wait for: one operation stands for all so far."""
+
+    def __init__(self) -> None:
+        self._behind: list[tf.Operation] = []
+
+    def add(self, op: tf.Operation) -> None:
+        """Put an operation behind the fence."""
+        self._behind.append(op)
+
+    def let_wait(self, op: tf.Operation) -> None:
+        """Let `op` wait for all that is behind the fence."""
+        if len(self._behind) > 1:
+            with op.graph.as_default(), tf.control_dependencies(None):
+                fence = tf.no_op()
+            for one in self._behind:
+                add_control_input(fence, one)
+            self._behind = [fence]
+        for one in self._behind:
+            add_control_input(op, one)
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ANY_SHAPE = NEVER_FAILS | _names("""
+    Abs Acos Acosh Asin Asinh Atan Atanh Cast Ceil Cos Cosh Elu EmptyTensorList Erf Erfc Exp Expm1 Floor Identity IdentityN Inv Invert
+    IsFinite IsInf IsNan L2Loss LeakyRelu Log Log1p LogicalNot Neg OnesLike PreventGradient Rank ReadVariableOp Reciprocal Relu Relu6
+    Rint Round Rsqrt Selu Shape ShapeN Sigmoid Sign Sin Sinh Size Softplus Softsign Sqrt Square StopGradient Tan Tanh TensorListLength
+    TensorListPushBack VariableShape ZerosLike
+""")
+KNOWN_SHAPES = _names("""
+    Add AddN AddV2 All Any ArgMax ArgMin Atan2 BatchMatMul BatchMatMulV2 BatchMatMulV3 BiasAdd BiasAddGrad BroadcastArgs
+    BroadcastGradientArgs BroadcastTo ConcatOffset ConcatV2 Conv2D Conv2DBackpropFilter Conv2DBackpropInput DivNoNan Equal ExpandDims
+    Fill Greater GreaterEqual Less LessEqual LogSoftmax LogicalAnd LogicalOr MatMul Max Maximum Mean Min Minimum Mul MulNoNan NotEqual
+    Pack Prod RealDiv Reshape Select SelectV2 SigmoidGrad Slice Softmax SoftmaxCrossEntropyWithLogits Split SplitV SquaredDifference
+    Squeeze Sub Sum TanhGrad Tile Transpose Unpack
+""")
+FLOAT_ONLY = _names("FloorDiv FloorMod Div Pow TruncateDiv")    # ints refuse a divisor of zero, or a negative power
+_fallible: weakref.WeakKeyDictionary[FuncGraph, bool] = weakref.WeakKeyDictionary()
+
+
+def _may_fail(op: tf.Operation) -> bool:
+    """Whether values or shapes that only the run knows may make an operation fail."""
+    if op.type in ANY_SHAPE or op.type in HOST_OPS:
+        return False
+    if op.type in REGIONS:
+        return any(_any_may_fail(op.graph, name) for name in _functions_of(op))
+    known = all(one.shape.is_fully_defined() for one in (*op.inputs, *op.outputs))
+    if op.type in FLOAT_ONLY:
+        return not known or not op.outputs[0].dtype.is_floating
+    if op.type == "StridedSlice":
+        return not known or any(one.op.type != "Const" for one in op.inputs[1:])
+    return op.type not in KNOWN_SHAPES or not known
+
+
+def _functions_of(op: tf.Operation) -> list[str]:
+    found = [attr.name for attr in op.op_def.attr if attr.type in ("func", "list(func)")]
+    values = [op.get_attr(name) for name in found]
+    return [one.name for value in values for one in (value if isinstance(value, list) else [value])]
+
+
+def _any_may_fail(graph: FuncGraph, name: str) -> bool:
+    inner = function_graph(graph, name)
+    if inner is None:
+        return True
+    if inner not in _fallible:
+        _fallible[inner] = any(map(_may_fail, inner.get_operations()))
+    return _fallible[inner]
