@@ -5,7 +5,7 @@ Whether a name is read or bound is a node for the parser, but no part of the pro
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 import gast
 
@@ -26,8 +26,9 @@ def children(node: gast.AST) -> list[gast.AST]:
 
 
 @functools.cache
-def _fields(kind: type[gast.AST]) -> tuple[str, ...]:
-    return tuple(field for field in kind._fields if field != "ctx")
+def _fields(kind: Hashable) -> tuple[str, ...]:
+    """The fields of a class of nodes."""
+    return tuple(field for field in kind._fields if field != "ctx")  # type: ignore[attr-defined]
 
 
 def walk(node: gast.AST) -> Iterator[gast.AST]:
