@@ -4,8 +4,7 @@ Whether a name is read or bound is a node for the parser, but no part of the pro
 """
 from __future__ import annotations
 
-import functools
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 
 import gast
 
@@ -25,10 +24,15 @@ def children(node: gast.AST) -> list[gast.AST]:
     return found
 
 
-@functools.cache
-def _fields(kind: Hashable) -> tuple[str, ...]:
+_known_fields: dict[type, tuple[str, ...]] = {}
+
+
+def _fields(kind: type) -> tuple[str, ...]:
     """The fields of a class of nodes."""
-    return tuple(field for field in kind._fields if field != "ctx")  # type: ignore[attr-defined]
+    found = _known_fields.get(kind)
+    if found is None:
+        found = _known_fields[kind] = tuple(field for field in kind._fields if field != "ctx")  # type: ignore[attr-defined]
+    return found
 
 
 def walk(node: gast.AST) -> Iterator[gast.AST]:
