@@ -16,6 +16,7 @@ from imp2tf.calls import call, replace_calls_of_objects
 from imp2tf.errors import Fallback
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.lowering import adopted, lowered
+from imp2tf.quick_graphs import constants_apart
 from imp2tf.region import scope
 from imp2tf.runs import Run
 from imp2tf.session import Relaxations, Session, active, current, resumed
@@ -38,7 +39,8 @@ def call_decorated(decorated: Any, *args: Any, **kwargs: Any) -> Any:
 def _gradient(births: dict[int, int], gradient: Gradient, *upstream: Any, **more: Any) -> Any:
     """The gradient, in the graph that is being built; `births` is what the trace had made that the function was called in."""
     if active() is not None:
-        return lowered(call(gradient, *upstream, **more))
+        with constants_apart():
+            return lowered(call(gradient, *upstream, **more))
     session = Session(tf.compat.v1.get_default_graph(), Relaxations())
     session.run, session.embedded, session.births = Run(embedded=True), True, births
     try:

@@ -18,6 +18,7 @@ from imp2tf.effects import has_effects_so_far
 from imp2tf.errors import ForeignCall, UnsupportedSyntax, fall_back
 from imp2tf.junctions import Outcomes, decided, junctions_of, where_loops_turn
 from imp2tf.lowering import adopted, lowered
+from imp2tf.quick_graphs import constants_shared
 from imp2tf.region import leave_to_python_if
 from imp2tf.session import current
 from imp2tf.tf_compat import is_symbolic_tensor
@@ -91,7 +92,14 @@ def _not_of_number(target: Any, sources: Any) -> Any:
 
 
 def _gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients: Any, unconnected: Any) -> Any:
-    return none_where_unconnected(tape.gradient(target, sources, output_gradients, unconnected), target, sources, unconnected)
+    with constants_shared():
+        found = tape.gradient(target, sources, output_gradients, unconnected)
+    return none_where_unconnected(tf.nest.map_structure(_own, found), target, sources, unconnected)
+
+
+def _own(gradient: Any) -> Any:
+    """A gradient that the program may watch, and then watches nothing else."""
+    return tf.identity(gradient) if is_symbolic_tensor(gradient) and gradient.op.type == "Const" else gradient
 
 
 def none_where_unconnected(found: Any, target: Any, sources: Any, unconnected: Any = NONE) -> Any:

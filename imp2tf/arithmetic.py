@@ -5,6 +5,7 @@ Run-time numbers follow Python's rules among themselves and are weakly typed bes
 from __future__ import annotations
 
 import collections
+import contextlib
 import operator
 import sys
 import types
@@ -18,6 +19,7 @@ from imp2tf.alternatives import over, raise_error
 from imp2tf.errors import NeedsValue, TraceFailed, fall_back, first_line
 from imp2tf.exceptions import ProgramRaise, Retry
 from imp2tf.forcing import RunArray, computed, tensor_of
+from imp2tf.quick_graphs import constants_shared
 from imp2tf.region import stop_if
 from imp2tf.session import active, suspended
 from imp2tf.tf_compat import in_replica, is_symbolic_tensor
@@ -51,6 +53,7 @@ COMPARE: dict[str, Function] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
 }
 UNARY: dict[str, Function] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+OPERATORS = frozenset({*BINARY.values(), *COMPARE.values(), *UNARY.values(), operator.getitem})  # what they make, nobody else can name
 NOT_IN_GRAPH = (tf.errors.OperatorNotAllowedInGraphError, NotImplementedError)
 
 
@@ -65,7 +68,8 @@ def run_operation(function: Function, *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
     session.courses.append(None)  # what it calls cannot go on in a branch
     try:
-        return function(*args, **kwargs)
+        with constants_shared() if type(function) is types.BuiltinFunctionType and function in OPERATORS else contextlib.nullcontext():
+            return function(*args, **kwargs)
     except Exception as error:
         if isinstance(error, NOT_IN_GRAPH) or (isinstance(error, RuntimeError) and in_replica()):  # replicas cannot meet in a branch
             fall_back(TraceFailed, f"{type(error).__name__} while tracing: {first_line(error)}", error)
@@ -104,7 +108,8 @@ def as_number(value: Any, kind: str) -> tf.Tensor:
     dtype = NUMBER_DTYPES[kind]
     if isinstance(value, PyNumber):
         return value.tensor if value.tensor.dtype == dtype else tf.cast(value.tensor, dtype)
-    return tf.constant(value, dtype)
+    with constants_shared():
+        return tf.constant(value, dtype)
 
 
 def number_tensor(value: PyNumber, dtype: tf.DType | None = None, name: str | None = None, as_ref: bool = False) -> tf.Tensor:

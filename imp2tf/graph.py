@@ -101,6 +101,7 @@ class Graph:
     outside: Outside
     assumptions: list[str]  # branches that it does without, and where they are
     kinds: list[Any]  # for each parameter what it was traced for: a TypeSpec, a structure of them, a literal, or OTHER
+    untold: bool = False  # it was made where no tape recorded: it does not tell the way of its runs, and serves no call under a tape
     owners: list[Any] = dataclasses.field(default_factory=list)
 
     def when_useless(self, forget: Callable[[Graph], object]) -> None:

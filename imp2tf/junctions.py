@@ -14,10 +14,10 @@ import tensorflow as tf
 
 from imp2tf.connectivity import BOTH, CALLS, Connections, Junction, Turns, Ways, Wiring, is_differentiable
 from imp2tf.session import Session
-from imp2tf.tf_compat import FuncGraph, function_graph, turn_count
+from imp2tf.tf_compat import FuncGraph, function_graph, tape_may_record, turn_count
 
-__all__ = ["BranchFlags", "Junctions", "Outcomes", "Told", "decided", "junctions_of", "note_branch", "note_loop", "results_vary",
-           "turns_told", "ways_told", "where_loops_turn", "width_of"]
+__all__ = ["UNTOLD", "BranchFlags", "Junctions", "Outcomes", "Told", "decided", "junctions_of", "note_branch", "note_loop", "results_vary",
+           "turns_told", "ways_are_told", "ways_told", "where_loops_turn", "width_of"]
 
 
 EXACT = (9, 5, 2)  # of the turns of a loop, and of one within it: how many are told of, the first of them for all before
@@ -44,6 +44,8 @@ class Told:
 def width_of(told: Iterable[Told]) -> int:
     """The number of flags that tell of some junctions."""
     return sum(one.size for one in told)
+
+UNTOLD = "untold"  # how many junctions a graph does not tell of, since no tape recorded what stands there
 
 
 class Junctions:
@@ -105,20 +107,33 @@ def junctions_of(session: Session, graph: FuncGraph) -> Junctions:
 def note_branch(session: Session, graph: FuncGraph, op: tf.Operation, pred: tf.Tensor, inside: Sequence[Told],
                 flags: Iterable[tf.Tensor]) -> None:
     """Note an If just built, by its predicate; `flags` are those of the junctions in its branches."""
-    if any(map(is_differentiable, op.outputs)):
+    if _is_told(session, op):
         junctions_of(session, graph).add([Told(_key(graph, op)[0]), *inside], _ways(pred), *(flags if inside else ()))
 
 
 def note_loop(session: Session, graph: FuncGraph, op: tf.Operation, entered: tf.Tensor, turns: int, inside: Sequence[Told],
               flags: Sequence[tf.Tensor]) -> None:
     """Note a While just built, and whether it is entered; of how many `turns` the `flags` tell, those of the junctions in it."""
-    if not any(map(is_differentiable, op.outputs)):
+    if not _is_told(session, op):
         return
     found = junctions_of(session, graph)
     key, _ = _key(graph, op)
     found.loops.add(key)
     count = [tf.constant([*range(1, turns + 1)], tf.int32) <= turn_count(op)] if turns else []
     found.add([Told(key, turns, tuple(inside))], _ways(entered), *count, *flags)
+
+
+def ways_are_told(session: Session) -> bool:
+    """Whether junctions made now are told of: a tape records, or the graph is for calls that one may record."""
+    return session.tells_ways or tape_may_record()
+
+
+def _is_told(session: Session, op: tf.Operation) -> bool:
+    if not any(map(is_differentiable, op.outputs)):
+        return False
+    told = ways_are_told(session)
+    session.counts[UNTOLD] += not told
+    return told
 
 
 def turns_told(session: Session, junctions: Junctions) -> int:

@@ -17,7 +17,7 @@ from imp2tf.errors import NoFixpoint, fall_back
 from imp2tf.exceptions import ProgramRaise, user_frames
 from imp2tf.heap import old_value
 from imp2tf.join import describe, join, without_stale
-from imp2tf.junctions import Told, junctions_of, note_loop, results_vary, turns_told, width_of
+from imp2tf.junctions import Told, junctions_of, note_loop, results_vary, turns_told, ways_are_told, width_of
 from imp2tf.ordering import order_effects
 from imp2tf.places import Contents, Place
 from imp2tf.quick_graphs import make_quick
@@ -106,7 +106,8 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     graph = tf.compat.v1.get_default_graph()
     op = last_call(session, graph)
     tensors = iter(built.outputs)
-    note_loop(session, graph, op, go, built.turns, built.junctions, [next(tensors)] if built.junctions else [])
+    told = [next(tensors)] if layout.told else []
+    note_loop(session, graph, op, go, built.turns, built.junctions, told if built.junctions else [])
     if built.calls_python:
         session.host_ops.add((id(graph), op.name))
         check(op)
@@ -168,7 +169,12 @@ def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state
             try:
                 arrive(session, state, layout.places, layout.specs, iter(tensors[len(ways):]))
                 entered = {place: copy.copy(old_value(place)) for place in layout.places if isinstance(place, Contents)}
-                go_on, *packed = _turn(session, step, state, layout, log, pending)
+                try:
+                    go_on, *packed = _turn(session, step, state, layout, log, pending)
+                except _Widen as wider:
+                    junctions = junctions_of(session, graph)
+                    wider.layout.told = wider.layout.told or turns_told(session, junctions) * width_of(junctions.told)
+                    raise
                 built.carried_through = {place: list(untouched(found, old_value(place))) for place, found in entered.items()}
             finally:
                 session.loop_depth = outer
@@ -188,13 +194,13 @@ def _told(session: Session, layout: _Layout, built: _Built, packed: list[tf.Tens
     junctions = junctions_of(session, graph)
     turns = turns_told(session, junctions)
     size = turns * width_of(junctions.told)
-    if size != layout.told and (layout.told or results_vary(graph, packed)):
+    if size != layout.told and results_vary(graph, packed):
         raise _Widen(dataclasses.replace(layout, told=size))
-    if layout.told:
+    if size and size == layout.told:
         built.turns, built.junctions = turns, junctions.told
         return [junctions.turned(tensors[0], turns)]
-    built.turns = turns if order_matters(graph, tensors, packed) else 0
-    return []
+    built.turns = turns if ways_are_told(session) and order_matters(graph, tensors[len(tensors) - len(packed):], packed) else 0
+    return list(tensors[:1]) if layout.told else []
 
 
 def _turn(session: Session, step: Callable[[], tf.Tensor], state: State, layout: _Layout, log: Log,

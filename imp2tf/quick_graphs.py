@@ -18,9 +18,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.tf_compat import FuncGraph, new_operation, op_definition, read_stack
+from imp2tf.tf_compat import FuncGraph, devices_of, new_operation, op_definition, read_stack
 
-__all__ = ["lines_kept", "make_quick"]
+__all__ = ["NAME", "are_constants_shared", "constants_apart", "constants_shared", "is_usual", "lines_kept", "make_quick",
+           "place_of_constants"]
 
 NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 ONE = ""  # an input that is one tensor; others name the attribute that tells how many there are
@@ -32,6 +33,7 @@ def make_quick(graph: FuncGraph) -> FuncGraph:
     """Let a graph under construction make its operations quickly, where this TensorFlow is known to allow it."""
     if _Quick.works and not isinstance(graph, _Quick):
         graph._imp2tf_thread = threading.get_ident()
+        graph._imp2tf_constants, graph._imp2tf_values = {}, {}
         graph.__class__ = _quick_form(type(graph))  # type: ignore[arg-type]
     return graph
 
@@ -50,9 +52,12 @@ class _Quick:
         self: Any, op_type: str, inputs: Sequence[tf.Tensor], dtypes: Any = None, input_types: Any = None, name: str | None = None,
         attrs: Mapping[str, Any] | None = None, op_def: Any = None, compute_device: bool = True,
     ) -> tf.Operation:
+        if op_type == "Const" and _sharing.on and attrs is not None:
+            return _shared_constant(self, name, attrs)
         named, taken = _name(self, op_type, name), _taken(op_type) if _is_usual(self) else None
         if named is not None and taken is not None:
-            op = _made(self, op_type, named, [self.capture(one) for one in inputs], attrs or {}, taken)
+            own = [one if one.graph is self else self.capture(one) for one in inputs]
+            op = _made(self, op_type, named, own, attrs or {}, taken)
         else:
             op = None
         if op is not None:
@@ -66,6 +71,60 @@ class _Quick:
 def _is_usual(graph: Any) -> bool:
     """Whether a graph takes operations as they come."""
     return _Quick.works and graph._control_flow_context is None and not graph.capture_by_value and not graph._finalized
+
+
+def is_usual(graph: Any) -> bool:
+    """Whether a graph is a quick one that takes operations as they come."""
+    return isinstance(graph, _Quick) and _is_usual(graph)
+
+
+class _Sharing(threading.local):
+    on = False
+
+
+_sharing = _Sharing()
+
+
+@contextlib.contextmanager
+def constants_shared(on: bool = True) -> Iterator[None]:
+    """Let equal constants that are made inside be one: nobody but the operations made inside gets at them."""
+    before, _sharing.on = _sharing.on, on
+    try:
+        yield
+    finally:
+        _sharing.on = before
+
+
+def are_constants_shared() -> bool:
+    """Whether equal constants that this thread makes now are one."""
+    return _sharing.on
+
+
+def constants_apart() -> AbstractContextManager[None]:
+    """The program's own code runs inside, which can name what it makes."""
+    return constants_shared(False)
+
+
+def place_of_constants(graph: Any) -> Any:
+    """What constants must have in common to be one, beside the value; None where none are."""
+    if graph._colocation_stack or graph._attr_scope_map:
+        return None
+    return devices_of(graph)
+
+
+def _shared_constant(graph: Any, name: str | None, attributes: Mapping[str, Any]) -> tf.Operation:
+    """A constant of a quick graph, which waits for nothing; the one that was made before if there is one."""
+    place = place_of_constants(graph)
+    with constants_apart():
+        if place is None or not _is_usual(graph):
+            return graph._create_op_internal("Const", [], None, name=name, attrs=attributes)
+        key = place, attributes["value"].SerializeToString()
+        found = graph._imp2tf_constants.get(key)
+        if found is None:
+            with graph.control_dependencies(None) if graph._control_dependencies_stack else contextlib.nullcontext():
+                found = graph._create_op_internal("Const", [], None, name=name, attrs=attributes)
+            graph._imp2tf_constants[key] = found
+        return found
 
 
 def _name(graph: Any, kind: str, name: str | None) -> str | None:

@@ -241,6 +241,7 @@ class Session:
         self.python_calls: list[tuple[str, Location | None]] = []
         self.host_ops: set[tuple[int, str]] = set()
         self.junctions: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+        self.tells_ways = True  # of all junctions, not only of those that a tape of the program records
         self.seeded = relaxations.seeded or global_seed() is not None  # random numbers come from eager's stream
         self.draws_inside = False  # and the graph computes them
         self.opaque: str | None = None  # a call that may have changed any Python state

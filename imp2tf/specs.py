@@ -14,6 +14,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.errors import SeveralKinds, fall_back
+from imp2tf.quick_graphs import constants_shared
 from imp2tf.snapshots import Snapshot
 from imp2tf.values import DEAD, NUMBER_DTYPES, NUMBER_TYPES, Facts, PyNumber
 
@@ -88,7 +89,8 @@ def _filler(dtype: tf.DType, shape: tf.TensorShape) -> tf.Tensor:
         return empty_tensor_list(tf.float32)
     if dtype == tf.resource:
         fall_back(SeveralKinds, "one of several resources (variables, iterators, tables) is chosen by a tensor")
-    return tf.fill(dims, "") if dtype == tf.string else tf.zeros(dims, dtype)
+    with constants_shared():  # nobody reads it
+        return tf.fill(dims, "") if dtype == tf.string else tf.zeros(dims, dtype)
 
 
 def empty_tensor_list(dtype: tf.DType) -> tf.Tensor:
@@ -247,7 +249,8 @@ class Number(Spec):
     def _pack(self, value: Any) -> list[tf.Tensor]:
         if isinstance(value, PyNumber):
             return [value.tensor]
-        return [tf.constant(value, NUMBER_DTYPES[self.kind])]
+        with constants_shared():
+            return [tf.constant(value, NUMBER_DTYPES[self.kind])]
 
     def unpack(self, tensors: Tensors) -> Any:
         return PyNumber(self.kind, next(tensors))

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import threading
 import time
+import types
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -23,7 +25,10 @@ from tensorflow.python.eager import core as _core
 from tensorflow.python.eager import record as _record
 from tensorflow.python.eager.polymorphic_function import atomic_function as _atomic_function
 from tensorflow.python.eager.polymorphic_function import concrete_function as _concrete_function
+from tensorflow.python.framework import auto_control_deps as _control_deps
 from tensorflow.python.framework import config as _config
+from tensorflow.python.framework import op_callbacks as _op_callbacks
+from tensorflow.python.framework import op_def_library as _op_def_library
 from tensorflow.python.framework import op_def_registry as _op_def_registry
 from tensorflow.python.framework import ops as _ops
 from tensorflow.python.framework import random_seed as _random_seed
@@ -49,6 +54,7 @@ __all__ = [
     "TapeFunctions",
     "add_control_input",
     "array_with_flow",
+    "attribute_value",
     "belongs_to_strategy",
     "branch_graph",
     "build_cond",
@@ -60,6 +66,7 @@ __all__ = [
     "compiled_copy",
     "copied_variable",
     "copy_handle_data",
+    "devices_of",
     "direct_call",
     "dtype_of_list",
     "dtype_test",
@@ -81,6 +88,8 @@ __all__ = [
     "made_on_host",
     "new_operation",
     "op_definition",
+    "operations_are_watched",
+    "operations_made_by",
     "read_stack",
     "record",
     "redirect",
@@ -272,6 +281,62 @@ def builds_inside(graph: FuncGraph) -> bool:
 def op_definition(kind: str) -> Any:
     """What is registered of a kind of operation; None for other kinds."""
     return _op_def_registry.get(kind)
+
+
+_making = threading.Lock()
+_makers: list[Any] = []  # of the threads that trace
+_usual_maker: Any = getattr(_op_def_library, "_apply_op_helper", None)
+_usual_constant: Any = getattr(_ops, "_create_graph_constant", None)
+_usual_resources: Any = getattr(_control_deps, "_get_resource_inputs", None)
+
+
+@contextlib.contextmanager
+def operations_made_by(make: Callable[..., Any], make_constant: Callable[..., Any]) -> Iterator[None]:
+    """While this runs, TensorFlow's functions make operations of graphs by ``make(usual, kind, name, **what they were given)``.
+
+    And constants by ``make_constant(usual, value, dtype, shape, name, verify_shape, allow_broadcast)``.
+    """
+    if _usual_maker is None or _usual_constant is None or _usual_resources is None:
+        yield
+        return
+    with _making:
+        _makers.append(make)
+        _op_def_library._apply_op_helper = functools.partial(make, _usual_maker)
+        _ops._create_graph_constant = functools.partial(make_constant, _usual_constant)
+        _control_deps._get_resource_inputs = _resources_of
+    try:
+        yield
+    finally:
+        with _making:
+            _makers.remove(make)
+            if not _makers:
+                _op_def_library._apply_op_helper, _ops._create_graph_constant = _usual_maker, _usual_constant
+                _control_deps._get_resource_inputs = _usual_resources
+
+
+def _resources_of(op: tf.Operation) -> Any:
+    """The resources that an operation touches; most can touch none, which is told by the dtypes of their inputs."""
+    if any(one.dtype.base_dtype in (tf.resource, tf.variant) for one in op.inputs):
+        return _usual_resources(op)
+    return ()
+
+
+def operations_are_watched() -> bool:
+    """Whether a debugger is told of each operation."""
+    return bool(_op_callbacks.should_invoke_op_callbacks())
+
+
+def attribute_value(kind: str, attribute: Any, value: Any) -> Any:
+    """An attribute of an operation, encoded and checked."""
+    found: dict[str, Any] = {}
+    _op_def_library._ExtractAttrProto(kind, types.SimpleNamespace(attr=[attribute]), {attribute.name: value}, found)
+    return found[attribute.name]
+
+
+def devices_of(graph: FuncGraph) -> tuple[str, ...] | None:
+    """The devices that a graph's next operation is for, by name; None if functions choose them."""
+    devices = tuple(one._device_name_or_function for one in graph._device_function_stack.peek_objs())
+    return None if any(map(callable, devices)) else tuple(map(str, devices))
 
 
 def read_stack() -> Any:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -10,6 +11,7 @@ from imp2tf.tf_compat import (
     AutomaticControlDependencies,
     DirectCall,
     array_with_flow,
+    attribute_value,
     belongs_to_strategy,
     branch_graph,
     build_cond,
@@ -20,6 +22,7 @@ from imp2tf.tf_compat import (
     compiled_copy,
     copied_variable,
     copy_handle_data,
+    devices_of,
     direct_call,
     dtype_of_list,
     dtype_test,
@@ -33,6 +36,8 @@ from imp2tf.tf_compat import (
     is_deterministic,
     new_operation,
     op_definition,
+    operations_are_watched,
+    operations_made_by,
     read_stack,
     record,
     redirect,
@@ -293,6 +298,30 @@ def _probe_fetching() -> bool:
     return False
 
 
+def _probe_making() -> bool:
+    made: list[str] = []
+
+    def make(usual: Callable[..., Any], kind: str, name: str | None = None, **given: Any) -> Any:
+        made.append(kind)
+        return usual(kind, name, **given)
+
+    def make_constant(usual: Callable[..., tf.Tensor], value: Any, *others: Any, **more: Any) -> tf.Tensor:
+        made.append("Const")
+        return usual(value, *others, **more)
+
+    def program(x: tf.Tensor) -> tf.Tensor:
+        return tf.raw_ops.Tanh(x=x) + tf.constant(1.0)
+
+    with operations_made_by(make, make_constant):
+        graph = tf.function(program, autograph=False).get_concrete_function(tf.TensorSpec([])).graph
+    (attribute,) = op_definition("Tanh").attr
+    encoded = attribute_value("Tanh", attribute, tf.float64).type == tf.float64.as_datatype_enum
+    with graph.as_default(), tf.device("/cpu:0"):
+        placed = devices_of(graph)
+    return made[:3] == ["Tanh", "Const", "AddV2"] and encoded and devices_of(graph) == () and placed == ("/cpu:0",) \
+        and not operations_are_watched()
+
+
 PROBES = (
     ("cond", _probe_cond), ("sums", _probe_sums), ("while", _probe_while), ("capture", _probe_capture), ("tape", _probe_tape),
     ("functions", _probe_functions), ("list", _probe_list), ("redirect", _probe_redirect), ("seed", _probe_seed),
@@ -301,4 +330,5 @@ PROBES = (
     ("seed generator", _probe_seed_generator), ("watching variables", _probe_watching_variables), ("variable copy", _probe_variable_copy),
     ("compiled copy", _probe_compiled_copy), ("new operation", _probe_new_operation), ("fetching", _probe_fetching),
     ("dlpack", _probe_dlpack),
+    ("making operations", _probe_making),
 )

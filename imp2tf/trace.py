@@ -29,7 +29,7 @@ from imp2tf.graph import Graph, has_other_effects
 from imp2tf.guards import compile_guards
 from imp2tf.heap import contents, guard_distinct, lift
 from imp2tf.inspection import has_state, may_inline
-from imp2tf.junctions import junctions_of, results_vary
+from imp2tf.junctions import UNTOLD, junctions_of, results_vary
 from imp2tf.options import Options
 from imp2tf.ordering import order_effects
 from imp2tf.parameters import Parameters, name_of
@@ -37,6 +37,7 @@ from imp2tf.placement import guard_placement
 from imp2tf.places import Contents, Tail
 from imp2tf.plan import Recorder
 from imp2tf.quick_graphs import lines_kept, make_quick
+from imp2tf.quick_operations import operations_quick
 from imp2tf.random_ops import draw_eagerly
 from imp2tf.region import scope
 from imp2tf.runs import Run
@@ -44,7 +45,7 @@ from imp2tf.seed_stream import draws_can_be_inputs
 from imp2tf.session import Relaxations, Session, active, resumed
 from imp2tf.sources import Argument, Item, Source
 from imp2tf.taped import Taped
-from imp2tf.tf_compat import captures_of, in_eager_mode
+from imp2tf.tf_compat import captures_of, in_eager_mode, tape_may_record
 from imp2tf.values import PyNumber, Sentinel, Union
 from imp2tf.xla.compiler import Compiler, may_compile
 
@@ -94,12 +95,12 @@ OTHER = Sentinel("OTHER")  # an argument that is neither a tensor nor a literal
 
 def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relaxations: Relaxations, options: Options) -> Graph:
     """Trace ``function`` for the kind of arguments given. Raises `Fallback` or `AlwaysRaises` where there is no graph."""
-    run = Run()
+    run, recorded = Run(), tape_may_record()
     parts: dict[str, Any] = {}
 
     def body() -> list[tf.Tensor]:
         session = Session(tf.compat.v1.get_default_graph(), relaxations)
-        session.run = run
+        session.run, session.tells_ways = run, recorded
         session.draws_inside = not (relaxations.seeded or relaxations.drawn_by_host or options.jit_compile) and draws_can_be_inputs()
         draw_eagerly(session, make_quick(session.graph))
         parts["session"] = session
@@ -137,7 +138,7 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
     return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards, captures), run,
                  parts["calls_python"], session.python_calls, xla, session.callbacks, taped, session.outside,
                  session.assumptions,
-                 kinds_of(relaxations, parameters, args))
+                 kinds_of(relaxations, parameters, args), untold=bool(session.counts[UNTOLD]))
 
 
 def _note_state(session: Session) -> None:
@@ -217,7 +218,7 @@ def definition(function: Any) -> Location | None:
 def traced(body: Callable[..., list[tf.Tensor]], options: Options, function: Any, specs: Sequence[tf.TypeSpec] = ()) -> Any:
     """The concrete function that tracing `body` gives. Raises `Fallback` or `AlwaysRaises`."""
     try:
-        with rarely(), lines_kept():
+        with rarely(), lines_kept(), operations_quick():
             return tf.function(body, autograph=False, jit_compile=options.jit_compile).get_concrete_function(*specs)
     except ProgramRaise as raised:
         if raised.retry is None:

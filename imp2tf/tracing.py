@@ -35,7 +35,7 @@ from imp2tf.session import Relaxations
 from imp2tf.stance import stance
 from imp2tf.structures import Structures
 from imp2tf.substitution import substitutions
-from imp2tf.tf_compat import eager_context
+from imp2tf.tf_compat import eager_context, tape_may_record
 from imp2tf.trace import AlwaysRaises, trace_call
 
 __all__ = ["FallbackRecord", "Ready", "Tracer"]
@@ -127,7 +127,7 @@ class Tracer:
         if self.context is not eager_context():
             self._start_anew()
         for place, graph in enumerate(self.graphs):
-            captured = graph.admit(values)
+            captured = None if graph.untold and tape_may_record() else graph.admit(values)
             if captured is not None:
                 if place > FAR:
                     self._bring_forward(graph)
@@ -191,7 +191,7 @@ class Tracer:
                 if not self.relaxations.active():
                     raise
                 self._give_up_relaxing()
-        self._drop_superseded(graph)
+        self._drop_superseded(graph, values)
         self._count("traces")
         self._log_graph(graph)
         graph.run.count_host_call = functools.partial(self._count, "host_calls")
@@ -200,9 +200,10 @@ class Tracer:
         self.last_failure = None
         return graph, graph.inputs(values)
 
-    def _drop_superseded(self, new: Graph) -> None:
-        """Graphs that take for constant what varies make room for one that serves their values too."""
-        self.graphs = [graph for graph in self.graphs if not is_superseded(graph.guards, new.guards, self.relaxations)]
+    def _drop_superseded(self, new: Graph, values: Sequence[Any]) -> None:
+        """Graphs that take for constant what varies make room for one that serves their values too, as does one that serves no tape."""
+        self.graphs = [graph for graph in self.graphs if not is_superseded(graph.guards, new.guards, self.relaxations)
+                       and not (graph.untold and not new.untold and graph.admit(values) is not None)]
 
     def _log_graph(self, graph: Graph) -> None:
         if is_logged("graph"):
@@ -281,7 +282,8 @@ class Tracer:
             relax(found, self.relaxations)
         nearest = min(missed, key=len)
         shown = [str(miss) for miss in nearest[:MOST_MISSES_SHOWN]]
-        self.misses.append("; ".join(shown) or "a guard failed and held again")
+        taped = tape_may_record() and any(graph.untold for graph in self.graphs)
+        self.misses.append("; ".join(shown) or ("a tape records" if taped else "a guard failed and held again"))
         log("recompiles", "%s: traced again because %s", self.name, self.misses[-1])
         return sum(not any(miss.guard.check == "identity" for miss in found) for found in missed)
 

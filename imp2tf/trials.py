@@ -5,7 +5,7 @@ without effects is tried on the calling thread. Once the calls have taken severa
 tried: so little is lost where it is no faster, as most are not. What is slower is left again.
 
 A twin of which XLA computes a part is made beside the calls, once they have taken a share of what that is predicted to take. Its calls
-and those of the best form so far are then timed in turn.
+and those of the best form so far are then timed in turn, and later twice more if it is taken.
 """
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ __all__ = ["APART", "COMPILED", "INLINE", "INLINE_FUNCTIONS", "INLINE_SECONDS", 
 CALLS, SLOW_CALLS, SLOW = 12, 3, 5e-3  # calls that decide, and how many of those that take this many seconds
 AGAIN = 3  # of them, where one form was timed some time ago
 INLINE_SECONDS, INLINE_FUNCTIONS = 5e-4, 500  # TensorFlow never forgets a function that ran on the calling thread
-OPTIMISER = 6.0  # what calls take before it is tried, in terms of the first run: it takes two or three of those, and gains seldom much
+OPTIMISER = 10.0  # what calls take before it is tried, in terms of the first run: it takes two or three of those, and gains seldom much
 GAIN = 0.97
 COMPILED_SECONDS = 1e-4  # it takes about as long to call what XLA has compiled
 COMPILING_SHARE = 0.5  # of the predicted time, to be spent before: the process may have to wait for the compiler before it can end
 FIRST_LOOK = 0.2  # seconds that compiling takes at least
 COMPILED_GAIN, HOPELESS = 0.93, 3.0
+REVIEWS = (50, 500)  # calls after which a twin that was taken is compared once more: on a busy machine the first comparison may err
 QUICK, OPTIMISED = True, False  # without and with the optimizer
 INLINE, APART = True, False  # on the calling thread, on those of the runtime
 
@@ -123,14 +124,23 @@ class Trial:
             return
         self.form = COMPILED
         yield  # made ready
+        compiled = yield from self._compared(COMPILED_GAIN)
+        for calls in REVIEWS:
+            for _ in range(calls if compiled else 0):
+                yield
+            compiled = compiled and (yield from self._compared(1.0))
+
+    def _compared(self, gain: float) -> Generator[None, float, bool]:
+        """Whether the twin is faster, by so much; calls of both forms are timed in turn."""
         times: dict[Form, list[float]] = {COMPILED: [], self.best: []}
         while len(times[self.best]) < (SLOW_CALLS if times[self.best] and min(times[self.best]) > SLOW else CALLS):
             for self.form, found in times.items():
                 found.append((yield))
             if min(times[COMPILED]) > HOPELESS * max(times[self.best]):
                 break
-        pays = statistics.median(times[COMPILED]) < COMPILED_GAIN * statistics.median(times[self.best])
+        pays = statistics.median(times[COMPILED]) < gain * statistics.median(times[self.best])
         self.form = COMPILED if pays else self.best
+        return pays
 
     def _times(self, most: int = CALLS) -> Generator[None, float, list[float]]:
         times = [(yield)]

@@ -16,7 +16,7 @@ import tensorflow as tf
 import imp2tf
 from imp2tf import tf_compat, trials
 
-WARM = 46  # calls after which a graph runs as it will for ever
+WARM = 6 * trials.CALLS + int(trials.OPTIMISER)  # calls after which a trial has ended
 
 
 @pytest.fixture(params=["inline", "apart", "public"])
@@ -120,7 +120,7 @@ def test_what_is_slower_inline_runs_apart_again(monkeypatch: pytest.MonkeyPatch)
     assert float(converted(tf.constant(3.0))) == 9.0
 
 
-def forms_of(seconds: Callable[[Any], float], may_inline: bool = True, may_switch: bool = True, calls: int = 60) -> list[Any]:
+def forms_of(seconds: Callable[[Any], float], may_inline: bool = True, may_switch: bool = True, calls: int = 150) -> list[Any]:
     """The forms that a trial lets the calls of a function take, one after the other."""
     trial, forms = trials.Trial(lambda: may_inline, may_switch), []
     for _ in range(calls):
@@ -623,3 +623,24 @@ def test_an_interrupt_while_it_runs(way: str) -> None:
     with pytest.raises((KeyboardInterrupt, tf.errors.UnknownError)):
         converted(tf.constant(2.0))
     assert float(converted(tf.constant(3.0))) == 4.0
+
+
+class Made:
+    """A compiler that has ended well."""
+
+    function, ended, missed, places, shapes, is_busy = object(), True, "", (), (), True
+
+    def predicted(self) -> float:
+        return 0.0
+
+
+def test_a_twin_that_was_taken_on_a_busy_machine_is_left_when_it_is_slower() -> None:
+    for slow_later, expected in ((False, trials.COMPILED), (True, (trials.QUICK, trials.APART))):
+        trial, calls = trials.Trial(lambda: False, False, Made()), 0
+        trial.best = trial.form = trials.QUICK, trials.APART
+        while not trial.ended:
+            calls += 1
+            is_twin = trial.form == trials.COMPILED
+            trial.took(trial.form, (5e-3 if slow_later and calls > 150 else 1e-3) if is_twin else 2e-3)
+        assert trial.form == expected
+        assert calls < 1000

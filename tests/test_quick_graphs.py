@@ -9,7 +9,8 @@ import tensorflow as tf
 
 import imp2tf
 from imp2tf import quick_graphs
-from imp2tf.quick_graphs import lines_kept, make_quick
+from imp2tf.quick_graphs import constants_shared, lines_kept, make_quick
+from imp2tf.quick_operations import operations_quick
 
 
 def lists_and_scopes(x: tf.Tensor) -> list[tf.Tensor]:
@@ -172,3 +173,74 @@ def test_where_tensorflow_is_built_otherwise_its_own_way_is_taken(monkeypatch: p
 
     assert f(tf.constant([1.0])).numpy().tolist() == [2.0]
     assert not f.stats()["fallbacks"] and not quick_graphs._Quick.works
+
+
+def numbers(x: tf.Tensor) -> list[tf.Tensor]:
+    y = tf.reduce_sum(x * 2.0, axis=[0], keepdims=True) + 2.0 * tf.reduce_mean(x, axis=-1) - 0.0 * x - (-0.0) * x
+    return [y, tf.transpose(tf.reshape(y, [-1, 1]), [1, 0]), tf.clip_by_value(x, 0.0, 1.0), tf.one_hot([1, 2], 3), x[1:], x[0],
+            tf.argmax(x), tf.image.resize(tf.reshape(x, [1, -1, 1, 1]), (4, 4)), x ** 2, tf.cast(x, tf.int64) // 2, x < True + 0.5]
+
+
+def _followed(graph: Any) -> list[Any]:
+    """The operations of a graph but its constants, each with what it takes: constants by value."""
+    def taken(one: tf.Tensor) -> Any:
+        return one.op.node_def.attr["value"].SerializeToString() if one.op.type == "Const" else one.name
+
+    return [(op.type, op.name, [taken(one) for one in op.inputs],
+             sorted((key, _attribute(value)) for key, value in op.node_def.attr.items() if key != "token"))
+            for op in graph.get_operations() if op.type not in ("Const", "Placeholder")]
+
+
+@pytest.mark.parametrize("program", [*PROGRAMS, numbers], ids=lambda program: program.__name__)
+def test_operations_made_quickly_are_the_same(program: Callable[..., Any]) -> None:
+    with operations_quick():
+        quick = built(program, quick=True)
+    assert _followed(quick) == _followed(built(program, quick=False))
+    assert quick_graphs._Quick.works
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_errors_of_operations_made_quickly_are_the_same(case: str) -> None:
+    messages = []
+    for quick in (False, True):
+        with pytest.raises((TypeError, ValueError)) as caught, operations_quick() if quick else contextlib.nullcontext():
+            built(lambda x: [REFUSED[case](x)], quick)
+        messages.append((type(caught.value), str(caught.value)))
+    assert messages[0] == messages[1]
+
+
+def test_constants_are_shared_on_one_device_only() -> None:
+    def program(x: tf.Tensor) -> list[tf.Tensor]:
+        with constants_shared():
+            first = [tf.constant(value) for value in (0.0, -0.0, 0, False, 0.0, [0], [0])]
+            with tf.device("/cpu:0"):
+                other = tf.constant(0.0)
+        return [tf.identity(one) for one in [*first, other, tf.constant(0.0)]]
+
+    graph = built(program, quick=True)
+    assert sum(op.type == "Const" for op in graph.get_operations()) == 5 + 1 + 1
+
+
+def test_what_the_program_can_name_is_not_shared() -> None:
+    @imp2tf.convert(profile_runs=0)
+    def f(x: tf.Tensor) -> list[Any]:
+        a, b = tf.constant(2.0), tf.constant(2.0)
+        with tf.GradientTape() as outer:
+            with tf.GradientTape() as tape:
+                tape.watch(a)
+                y = x * a + b * 2.0
+            (found,) = tape.gradient(y, [a])
+            ones = [tf.GradientTape(), tf.GradientTape()]
+            gradients = []
+            for one in ones:
+                with one:
+                    one.watch(b)
+                    z = b + 1.0
+                gradients.append(one.gradient(z, b))
+            outer.watch(gradients[0])
+            total = gradients[0] * 3.0 + gradients[1] * 5.0
+        return [found, a is b, outer.gradient(total, gradients[0])]
+
+    found, same, second = f(tf.constant(3.0))
+    assert (float(found), same, float(second)) == (3.0, False, 3.0)
+    assert not f.stats()["fallbacks"]

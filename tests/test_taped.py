@@ -125,3 +125,26 @@ def test_a_tape_of_the_caller_is_left_to_python(function) -> None:
             y = called(tape, x)
         found.append((float(y), float(tape.gradient(y, x))))
     assert found[0] == found[1] == found[2]
+
+
+def test_a_graph_made_without_a_tape_is_made_again_for_one_that_tells_its_way() -> None:
+    @imp2tf.convert(profile_runs=0)
+    def f(x: tf.Tensor, w: tf.Tensor) -> tf.Tensor:
+        while tf.reduce_sum(x) < 8.0:
+            x = x * w if x[0] > 1.0 else x + 1.0
+        return x
+
+    one, two, w = tf.constant([1.0, 1.0]), tf.constant([9.0, 9.0]), tf.constant(2.0)
+    expected = [f.python_function(x, w).numpy().tolist() for x in (one, two)]
+    assert [f(x, w).numpy().tolist() for x in (one, two)] == expected
+    assert f.stats()["traces"] == 1 and not f._dispatcher.graphs[0].taped.has_ways
+    for x in (one, two, one):
+        gradients = []
+        for function in (f.python_function, f):
+            with tf.GradientTape() as tape:
+                tape.watch([x, w])
+                y = function(x, w)
+            gradients.append([None if one is None else one.numpy().tolist() for one in tape.gradient(y, [x, w])])
+        assert gradients[0] == gradients[1]
+    assert f(one, w).numpy().tolist() == expected[0]
+    assert f.stats()["traces"] == 2 and len(f._dispatcher.graphs) == 1 and not f.stats()["fallbacks"]

@@ -31,6 +31,7 @@ def updates_of(function: FunctionNode, qualname: str) -> Updates:
     assigned = list(_targets(function))
     lasting = [(target, value) for target, value in assigned if isinstance(target, gast.Attribute) or getattr(target, "id", "") in shared]
     counted = [target for target, value in lasting if value is None or _reads(value, target)]
+    counted.extend(target for target, value in assigned if value is None and isinstance(target, gast.Name))
     for target, value in assigned:
         counts = value is None or _reads(value, target) or (_is_arithmetic(value) and any(_reads(value, one) for one in counted))
         if isinstance(target, gast.Attribute):
