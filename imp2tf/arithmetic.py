@@ -73,9 +73,23 @@ def run_operation(function: Function, *args: Any, **kwargs: Any) -> Any:
             if not isinstance(error, (ValueError, TypeError, tf.errors.OpError)):
                 fall_back(TraceFailed, f"{type(error).__name__} while tracing: {first_line(error)}", error)
             raise ProgramRaise(error, retry=_unbound(function, args, kwargs)) from error
-        raise ProgramRaise(error) from error
+        raise ProgramRaise(_as_eager_says(error, function, args, kwargs)) from error
     finally:
         session.courses.pop()
+
+
+def _as_eager_says(error: Exception, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
+    """What eager raises where an operation on values that are known refuses them: in a graph TensorFlow asks other questions first."""
+    if not isinstance(error, (ValueError, TypeError, tf.errors.OpError)) or any(map(is_variable, (*args, *kwargs.values()))):
+        return error
+    try:
+        with tf.init_scope(), suspended():
+            function(*args, **kwargs)
+    except Exception as said:
+        if said.__context__ is error:
+            said.__context__ = None
+        return said.with_traceback(None)
+    return fall_back(TraceFailed, f"an operation is refused in a graph, but not eagerly: {first_line(error)}", error)
 
 
 def _unbound(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Retry:
