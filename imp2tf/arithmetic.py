@@ -17,7 +17,8 @@ import tensorflow as tf
 from imp2tf.alternatives import over, raise_error
 from imp2tf.errors import NeedsValue, TraceFailed, fall_back, first_line
 from imp2tf.exceptions import ProgramRaise, Retry
-from imp2tf.forcing import RunArray, computed, tensor_of
+from imp2tf.forcing import RunArray, computed, tensor_of, worded
+from imp2tf.ordering import made_by_program
 from imp2tf.region import stop_if
 from imp2tf.session import active, suspended
 from imp2tf.tf_compat import in_replica, is_symbolic_tensor
@@ -65,7 +66,8 @@ def run_operation(function: Function, *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
     session.courses.append(None)  # what it calls cannot go on in a branch
     try:
-        return function(*args, **kwargs)
+        with made_by_program():
+            return function(*args, **kwargs)
     except Exception as error:
         if isinstance(error, NOT_IN_GRAPH) or (isinstance(error, RuntimeError) and in_replica()):  # replicas cannot meet in a branch
             fall_back(TraceFailed, f"{type(error).__name__} while tracing: {first_line(error)}", error)
@@ -266,7 +268,7 @@ def binary(op: str, a: Any, b: Any, function: Function | None = None) -> Any:
     if isinstance(a, Deferred) or isinstance(b, Deferred):
         return _deferred(binary, op, a, b)
     if op == "%" and isinstance(a, (str, bytes)) and holds_runtime(b):
-        return Deferred(operator.mod, (a, b))
+        return worded(operator.mod, (a, b))
     if (a is None and is_symbolic_tensor(b)) or (b is None and is_symbolic_tensor(a)):
         _refuse_none(function or BINARY[op], a, b)
     return run_operation(function or BINARY[op], a, b)
@@ -288,7 +290,7 @@ def _with_number(op: str, function: Function, a: Any, b: Any) -> Any:
     if number_kind(a) and number_kind(b):
         return _numbers(op, a, b)
     if isinstance(a, (str, bytes)) and op == "%":
-        return Deferred(operator.mod, (a, b))
+        return worded(operator.mod, (a, b))
     if op == "*" and any(isinstance(one, (str, bytes)) for one in (a, b)) and all(number_kind(one) != "float" for one in (a, b)):
         return Deferred(operator.mul, (a, b))
     if isinstance(a, Deferred) or isinstance(b, Deferred):

@@ -21,6 +21,7 @@ from imp2tf.forcing import computed
 from imp2tf.heap import is_container, is_user_function
 from imp2tf.lowering import adopted, lowered, materialized
 from imp2tf.opaque import call_library
+from imp2tf.ordering import made_by_program
 from imp2tf.purity import (
     has_plain_new,
     is_impure_tensorflow,
@@ -154,7 +155,8 @@ def _call_tensorflow(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 def _call_with_numbers(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Run-time numbers take the dtype TensorFlow gives them; where it refuses that, the dtype of the tensors beside them."""
     try:
-        return function(*args, **kwargs)
+        with made_by_program():
+            return function(*args, **kwargs)
     except (TypeError, ValueError):
         dtypes = [value.dtype for value in (*args, *kwargs.values()) if isinstance(value, (tf.Tensor, tf.Variable))]
         dtype = next((one for one in dtypes if one.is_floating or one.is_complex), dtypes[0] if dtypes else None)

@@ -244,7 +244,7 @@ def stars_that_are_right() -> World:
     return fn, [call(f32(1.0), 2, 3, key=4), call(f32(1.0)), call(f32(1.0), 5)]
 
 
-@program("what_python_says", graph=True)
+@program("what_python_says")
 def numerics_checked() -> World:
     def fn(x):
         y = tf.debugging.check_numerics(1.0 / x, "not finite")
