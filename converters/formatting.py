@@ -14,7 +14,7 @@ import gast
 from imp2tf.alternatives import over
 from imp2tf.arithmetic import holds_runtime, run_operation
 from imp2tf.calls import call, replace_call
-from imp2tf.forcing import computed
+from imp2tf.forcing import worded
 from imp2tf.foreign import register_host_method
 from imp2tf.format_fields import read_fields
 from imp2tf.heap import is_user_function
@@ -74,7 +74,7 @@ def formatted(value: Any, conversion: int, spec: Any) -> Any:
         return text_of(str, value)
     value = settled(value)
     if holds_runtime(value) or isinstance(spec, Deferred):
-        return Deferred(format, (value, spec))
+        return worded(format, (value, spec))
     return run_operation(format, value, spec)
 
 
@@ -104,4 +104,4 @@ def format_method(text: str, name: str, args: Sequence[Any], kwargs: Mapping[str
     given = [operand(value) if name == "format_map" else argument(value) for value in args]
     named = {key: argument(value) for key, value in kwargs.items()}
     function = getattr(text, name)
-    return computed(function, given, named) if holds_runtime((given, named)) else run_operation(function, *given, **named)
+    return worded(function, given, named) if holds_runtime((given, named)) else run_operation(function, *given, **named)

@@ -16,6 +16,7 @@ from imp2tf.alternatives import raise_error
 from imp2tf.calls import call
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.iterables import each
+from imp2tf.iteration import drained, refuse_without_items
 from imp2tf.namespace import operator
 from imp2tf.object_keys import as_key
 from imp2tf.quote import quote_expr
@@ -32,7 +33,8 @@ class Displays(Converter, lowers=(gast.List, gast.Tuple, gast.Set, gast.Dict)):
             return self._dict(node)
         if isinstance(node, gast.List) and any(isinstance(one, gast.Starred) for one in node.elts):
             return self._starred_list(node)
-        elements = [self._element(one) for one in node.elts]
+        items = "set_items" if isinstance(node, gast.Set) else "items"
+        elements = [self._element(one, items) for one in node.elts]
         if isinstance(node, gast.Tuple):
             return gast.Tuple(elements, gast.Load())
         if isinstance(node, gast.Set):
@@ -44,9 +46,9 @@ class Displays(Converter, lowers=(gast.List, gast.Tuple, gast.Set, gast.Dict)):
                  else self.rw.visit(one) for one in node.elts]
         return quote_expr("rt.new_of_parts(parts)", node, parts=gast.List(parts, gast.Load()))
 
-    def _element(self, node: gast.expr) -> gast.expr:
+    def _element(self, node: gast.expr, items: str) -> gast.expr:
         if isinstance(node, gast.Starred):
-            return gast.Starred(quote_expr("rt.items(value)", node, value=self.rw.visit(node.value)), gast.Load())
+            return gast.Starred(quote_expr(f"rt.{items}(value)", node, value=self.rw.visit(node.value)), gast.Load())
         return self.rw.visit(node)
 
     def _dict(self, node: gast.Dict) -> gast.expr:
@@ -86,8 +88,16 @@ class Starred:
 
 
 @operator
+def set_items(value: Any) -> list[Any]:
+    """The items of a starred element of a set display; Python words what it refuses there as it does elsewhere."""
+    found = drained(value)
+    return fall_back(NeedsValue, "a starred value of run-time length") if found is None else found
+
+
+@operator
 def starred(value: Any) -> Starred:
     """``*value`` in a list display: its items are taken when its turn comes."""
+    refuse_without_items(value)
     return Starred(call(list, value))
 
 

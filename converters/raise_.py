@@ -14,10 +14,14 @@ from typing import Any
 import gast
 
 from imp2tf.alternatives import over
+from imp2tf.arithmetic import run_operation
+from imp2tf.attributes import get_attribute, set_attribute
 from imp2tf.calls import call
-from imp2tf.errors import RaisesUnderTry, fall_back
+from imp2tf.errors import ForeignCall, RaisesUnderTry, fall_back
 from imp2tf.exceptions import ProgramRaise, in_context
 from imp2tf.exits import RAISE
+from imp2tf.foreign import register_host_method
+from imp2tf.links import new_exception, noted_by_class, set_noted
 from imp2tf.namespace import operator
 from imp2tf.operations import truth_of
 from imp2tf.quote import quote, quote_expr
@@ -27,8 +31,8 @@ from imp2tf.rewrite import Converter
 from imp2tf.session import current
 from imp2tf.states import NO_STATE
 from imp2tf.targets import constant
-from imp2tf.try_state import exception_instance, raise_record
-from imp2tf.values import Union
+from imp2tf.try_state import exception_instance, raise_at, raise_record
+from imp2tf.values import Deferred, Union
 
 
 class Raises(Converter, lowers=(gast.Raise,)):
@@ -67,9 +71,7 @@ def raise_(error: Any) -> None:
         return
     instance = exception_instance(error)
     _in_context(instance)
-    raised_again = ProgramRaise(instance, fresh=False)
-    raised_again.frames = list(frames_of(instance).lines)
-    raise raised_again
+    raise_at(instance, frames_of(instance))
 
 
 @operator
@@ -114,7 +116,8 @@ def with_cause(error: Any, cause: Any) -> Any:
 def _another(error: Any) -> Any:
     """An exception like this one, for another cause."""
     instance = exception_instance(error)
-    made = current().born(type(instance).__new__(type(instance), *instance.args))
+    made = current().born(new_exception(type(instance), instance.args))
+    set_noted(made, noted_by_class(instance))
     made.__dict__.update(instance.__dict__)
     return made
 
@@ -133,3 +136,17 @@ def assert_(test: Any, message: Callable[[], Any] | None) -> None:
 def fail(message: Callable[[], Any] | None) -> None:
     """Raise AssertionError."""
     raise ProgramRaise(call(AssertionError) if message is None else call(AssertionError, message()))
+
+
+@register_host_method(lambda owner: isinstance(owner, BaseException), ("add_note",))
+def add_note(error: BaseException, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """``error.add_note(text)``."""
+    if not current().is_born(error) or kwargs or len(args) != 1 or isinstance(args[0], Union):
+        fall_back(ForeignCall, f"{name} of an exception that is older than the call, or given more than one text")
+    text, notes = args[0], get_attribute(error, "__notes__", None)
+    if not isinstance(text, str | Deferred):
+        run_operation(BaseException().add_note, text)  # refuses it
+    if notes is None:
+        set_attribute(error, "__notes__", call(list, ()))
+        notes = get_attribute(error, "__notes__")
+    call(get_attribute(notes, "append"), text)

@@ -26,7 +26,8 @@ from imp2tf.heap import is_container, is_user_function
 from imp2tf.namespace import operator, rt
 from imp2tf.opaque import change_array
 from imp2tf.quote import quote_expr
-from imp2tf.refusals import refuse
+from imp2tf.refusals import eager_error, refuse
+from imp2tf.region import stop_if
 from imp2tf.rewrite import Converter
 from imp2tf.targets import constant
 from imp2tf.tf_compat import is_symbolic_tensor
@@ -108,8 +109,18 @@ def _deferred_item(owner: Any, key: Any) -> Any:
     if isinstance(owner, (Deferred, np.ndarray, str, bytes)):
         if isinstance(owner, (str, bytes)) and is_symbolic_tensor(key) and not key.dtype.is_integer:
             refuse(tf.constant(True), python.getitem, owner, key)
+        if isinstance(owner, (str, bytes)) and not isinstance(key, (slice, Deferred, tuple)):
+            _refuse_outside(owner, key)
         return computed(python.getitem, (owner, key))
     return fall_back(NeedsValue, f"an element of a {type(owner).__name__} at a position that only the run knows")
+
+
+def _refuse_outside(text: str | bytes, key: Any) -> None:
+    """An index of text is looked at where it stands, as one of a list is: nobody may read the character."""
+    index = key.tensor if isinstance(key, PyNumber) else key
+    if isinstance(index, tf.Tensor) and index.shape.rank == 0 and (index.dtype.is_integer or index.dtype == tf.bool):
+        place = tf.cast(index, tf.int64)
+        stop_if(tf.logical_or(place >= len(text), place < -len(text)), eager_error(python.getitem, text, len(text)))
 
 
 @operator

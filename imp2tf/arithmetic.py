@@ -18,7 +18,8 @@ import tensorflow as tf
 from imp2tf.alternatives import over, raise_error
 from imp2tf.errors import NeedsValue, TraceFailed, fall_back, first_line
 from imp2tf.exceptions import ProgramRaise, Retry
-from imp2tf.forcing import RunArray, computed, tensor_of
+from imp2tf.forcing import RunArray, computed, tensor_of, worded
+from imp2tf.ordering import made_by_program
 from imp2tf.quick_graphs import constants_shared
 from imp2tf.region import stop_if
 from imp2tf.session import active, suspended
@@ -68,7 +69,8 @@ def run_operation(function: Function, *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
     session.courses.append(None)  # what it calls cannot go on in a branch
     try:
-        with constants_shared() if type(function) is types.BuiltinFunctionType and function in OPERATORS else contextlib.nullcontext():
+        sharing = constants_shared() if type(function) is types.BuiltinFunctionType and function in OPERATORS else contextlib.nullcontext()
+        with made_by_program(), sharing:
             return function(*args, **kwargs)
     except Exception as error:
         if isinstance(error, NOT_IN_GRAPH) or (isinstance(error, RuntimeError) and in_replica()):  # replicas cannot meet in a branch
@@ -77,9 +79,23 @@ def run_operation(function: Function, *args: Any, **kwargs: Any) -> Any:
             if not isinstance(error, (ValueError, TypeError, tf.errors.OpError)):
                 fall_back(TraceFailed, f"{type(error).__name__} while tracing: {first_line(error)}", error)
             raise ProgramRaise(error, retry=_unbound(function, args, kwargs)) from error
-        raise ProgramRaise(error) from error
+        raise ProgramRaise(_as_eager_says(error, function, args, kwargs)) from error
     finally:
         session.courses.pop()
+
+
+def _as_eager_says(error: Exception, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
+    """What eager raises where an operation on values that are known refuses them: in a graph TensorFlow asks other questions first."""
+    if not isinstance(error, (ValueError, TypeError, tf.errors.OpError)) or any(map(is_variable, (*args, *kwargs.values()))):
+        return error
+    try:
+        with tf.init_scope(), suspended():
+            function(*args, **kwargs)
+    except Exception as said:
+        if said.__context__ is error:
+            said.__context__ = None
+        return said.with_traceback(None)
+    return fall_back(TraceFailed, f"an operation is refused in a graph, but not eagerly: {first_line(error)}", error)
 
 
 def _unbound(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Retry:
@@ -257,7 +273,7 @@ def binary(op: str, a: Any, b: Any, function: Function | None = None) -> Any:
     if isinstance(a, Deferred) or isinstance(b, Deferred):
         return _deferred(binary, op, a, b)
     if op == "%" and isinstance(a, (str, bytes)) and holds_runtime(b):
-        return Deferred(operator.mod, (a, b))
+        return worded(operator.mod, (a, b))
     if (a is None and is_symbolic_tensor(b)) or (b is None and is_symbolic_tensor(a)):
         _refuse_none(function or BINARY[op], a, b)
     return run_operation(function or BINARY[op], a, b)
@@ -279,7 +295,7 @@ def _with_number(op: str, function: Function, a: Any, b: Any) -> Any:
     if number_kind(a) and number_kind(b):
         return _numbers(op, a, b)
     if isinstance(a, (str, bytes)) and op == "%":
-        return Deferred(operator.mod, (a, b))
+        return worded(operator.mod, (a, b))
     if op == "*" and any(isinstance(one, (str, bytes)) for one in (a, b)) and all(number_kind(one) != "float" for one in (a, b)):
         return Deferred(operator.mul, (a, b))
     if isinstance(a, Deferred) or isinstance(b, Deferred):

@@ -26,6 +26,7 @@ from imp2tf.heap import contents, is_drop_in, is_user_function
 from imp2tf.opaque import call_disabled
 from imp2tf.places import Attribute
 from imp2tf.purity import has_plain_new
+from imp2tf.refusals import as_eager, eager_error
 from imp2tf.region import scope
 from imp2tf.session import Session, active, current, resumed, suspended
 from imp2tf.sources import Member
@@ -168,7 +169,7 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     if isinstance(function, Sentinel):
         fall_back(SeveralKinds, f"a call of {function!r}")
     if not callable(function):
-        raise_error(TypeError(f"{type(function).__name__!r} object is not callable"))
+        raise_error(eager_error(as_eager(function)))
     replacement = replacement_of(function)
     if replacement is not None:
         return replacement(*args, **kwargs)

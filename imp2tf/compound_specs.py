@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from imp2tf.arrays import TracedArray
 from imp2tf.errors import SeveralKinds, fall_back
-from imp2tf.links import set_links
+from imp2tf.links import new_exception, set_links
 from imp2tf.session import current
 from imp2tf.snapshots import Alias, Snapshot, fields_of, freeze
 from imp2tf.specs import SCALAR, Component, Constant, Dense, Number, Spec, Tensors, same_constant
@@ -172,10 +172,10 @@ class Record(_Parts):
         return self._pack_parts([*args, *(value.elements[name] for name in self.names)])
 
     def _make(self, values: list[Any], born: Callable[[Any], Any]) -> Any:
-        made = self.cls.__new__(self.cls, *values[: self.args])
-        if isinstance(made, BaseException):
-            initialise = next(cls for cls in self.cls.__mro__ if cls.__module__ == "builtins").__init__  # type: ignore[misc]
-            initialise(made, *values[: self.args])  # sets StopIteration.value and the like
+        if issubclass(self.cls, BaseException):
+            made = new_exception(self.cls, tuple(values[: self.args]))
+        else:
+            made = self.cls.__new__(self.cls)
         fields = dict(zip(self.names, values[self.args:], strict=True))
         if isinstance(made, BaseException):
             set_links(made, fields)

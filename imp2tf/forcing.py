@@ -6,6 +6,7 @@ gives is found by computing it from examples of the same kinds.
 """
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,11 +16,12 @@ import tensorflow as tf
 
 from imp2tf.effects import host_value, site_of
 from imp2tf.errors import NeedsValue, fall_back
+from imp2tf.exceptions import ProgramRaise
 from imp2tf.results import ANYTHING, Array, Kept, Kind, Object, Plain, join_kinds, kind_of
 from imp2tf.session import current
 from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, is_runtime, numpy_value
 
-__all__ = ["RunArray", "computed", "example_of", "example_or_none", "forced", "kept_class", "tensor_of"]
+__all__ = ["RunArray", "computed", "example_of", "example_or_none", "forced", "kept_class", "tensor_of", "worded"]
 
 MOST_ELEMENTS = 1 << 16
 
@@ -32,6 +34,35 @@ def computed(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
     """What a pure function gives: after the run, or at once if an object of library code takes part, which may change."""
     later = Deferred(function, args, kwargs)
     return forced(later) if _depends_on_kept(later) else later
+
+
+def worded(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> Any:
+    """Text made by a format of numbers and text of the run: a format that fits no such value is refused when the run gets here."""
+    kwargs = kwargs or {}
+    has_own_format = function is format and isinstance(args[1], Deferred)
+    if not has_own_format and all(map(_shows_its_kind, (*args, *kwargs.values()))):
+        with contextlib.suppress(_Unknown):
+            _refuse_format(function, args, kwargs)
+    return computed(function, args, kwargs)
+
+
+def _shows_its_kind(value: Any) -> bool:
+    if type(value) is tuple:
+        return all(map(_shows_its_kind, value))
+    return isinstance(value, (PyNumber, Deferred, str, bytes, int, float, type(None)))
+
+
+def _refuse_format(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    examples = [example_of(one) for one in args]
+    named = {name: example_of(one) for name, one in kwargs.items()}
+    try:
+        function(*examples, **named)
+    except (ValueError, TypeError, LookupError) as error:
+        refused = error
+    else:
+        return
+    by_kind = not any(isinstance(one, Deferred) for one in (*args, *kwargs.values()))  # then no value is in the text of the error
+    raise ProgramRaise(refused, retry=None if by_kind else (function, tuple(args), kwargs))
 
 
 def _depends_on_kept(value: Any, level: int = 0) -> bool:

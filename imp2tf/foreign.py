@@ -1,6 +1,7 @@
 """Calls of library code from a trace: what may run, how arguments are lowered, what comes back."""
 from __future__ import annotations
 
+import builtins
 import contextlib
 import dataclasses
 import decimal
@@ -14,12 +15,13 @@ import tensorflow as tf
 
 from imp2tf.arithmetic import as_tensor, holds_runtime, run_operation
 from imp2tf.constants import constant, is_constant_of_run
-from imp2tf.errors import ForeignCall, NoSource, fall_back
+from imp2tf.errors import ForeignCall, NeedsValue, NoSource, fall_back
 from imp2tf.exceptions import innermost, user_frames
 from imp2tf.forcing import computed
 from imp2tf.heap import is_container, is_user_function
 from imp2tf.lowering import adopted, lowered, materialized
 from imp2tf.opaque import call_library
+from imp2tf.ordering import made_by_program
 from imp2tf.purity import (
     has_plain_new,
     is_impure_tensorflow,
@@ -153,7 +155,8 @@ def _call_tensorflow(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 def _call_with_numbers(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Run-time numbers take the dtype TensorFlow gives them; where it refuses that, the dtype of the tensors beside them."""
     try:
-        return function(*args, **kwargs)
+        with made_by_program():
+            return function(*args, **kwargs)
     except (TypeError, ValueError):
         dtypes = [value.dtype for value in (*args, *kwargs.values()) if isinstance(value, (tf.Tensor, tf.Variable))]
         dtype = next((one for one in dtypes if one.is_floating or one.is_complex), dtypes[0] if dtypes else None)
@@ -178,6 +181,7 @@ def construct(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any], callback
             _refuse_outer_iterators(cls, args, kwargs)
         if issubclass(cls, MADE_OF_VALUES) and any(holds_runtime(materialized(value)) for value in (*args, *kwargs.values())):
             return computed(cls, [materialized(value) for value in args], {name: materialized(value) for name, value in kwargs.items()})
+        _refuse_exceptions_by_value(cls, args)
         made = cls(*args, **kwargs) if _keeps_values(cls) else run_operation(cls, *map(materialized, args), **kwargs)
         adopted(made)
         if dataclasses.is_dataclass(cls):
@@ -185,6 +189,16 @@ def construct(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any], callback
                 adopted(field)
         return made
     return call_library(cls, args, kwargs)
+
+
+def _refuse_exceptions_by_value(cls: type, args: tuple[Any, ...]) -> None:
+    """Exceptions whose constructor looks at the values that it is given."""
+    if issubclass(cls, getattr(builtins, "BaseExceptionGroup", ())):
+        fall_back(NeedsValue, f"a {cls.__name__} is made")
+    if cls is OSError and len(args) > 1 and holds_runtime(args[0]):
+        fall_back(NeedsValue, "the class of an OSError is found by its number")
+    if issubclass(cls, UnicodeError) and holds_runtime(args):
+        fall_back(NeedsValue, f"{cls.__name__} is given values of the run")
 
 
 def _keeps_values(cls: type) -> bool:

@@ -262,7 +262,8 @@ def has_other_effects(concrete: Any) -> bool:
 
 WITHOUT_EFFECT = frozenset({
     "Placeholder", "ReadVariableOp", "VarHandleOp", "Assert", "If", "While", "Case", "StatefulPartitionedCall", "ResourceGather",
-    "EagerPyFunc",
+    "CheckNumerics", "CheckNumericsV2", "EagerPyFunc", "LookupTableFindV2", "LookupTableSizeV2", "ResourceGatherNd", "VarIsInitializedOp",
+    "VariableShape",
 }) | RANDOM_OPS
 
 

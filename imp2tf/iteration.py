@@ -27,11 +27,11 @@ from imp2tf.dict_views import DictView
 from imp2tf.endless import Endless, EndlessCursor
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.heap import contents, is_container, is_users_iterable
-from imp2tf.refusals import eager_error
+from imp2tf.refusals import as_eager, eager_error
 from imp2tf.session import current
-from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, StandIn, Table, Union
+from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, StandIn, Table, Union, is_runtime
 
-__all__ = ["GeneratorValue", "cursor_of", "drained", "reversed_cursor"]
+__all__ = ["GeneratorValue", "cursor_of", "drained", "refuse_without_items", "reversed_cursor"]
 
 
 class GeneratorValue(StandIn):
@@ -157,6 +157,18 @@ def _backwards(bounds: RunRange) -> RunRange:
     start, step = bounds.start, bounds.step
     after = (bounds.stop - start + step - (1 if step > 0 else -1)) // step  # how many items, if any
     return RunRange(start + (after - 1) * step, start - step, -step)
+
+
+def refuse_without_items(value: Any, asked: Callable[..., Any] | None = None, *given: Any) -> None:
+    """Raise what Python raises where a star stands before what has no items; `asked` is the call in which it stands."""
+    cls = type(value)
+    if isinstance(value, PyNumber) or value is None or not (
+            is_runtime(value) or cls.__module__.startswith("imp2tf.") or hasattr(cls, "__iter__") or hasattr(cls, "__getitem__")):
+        raise_error(eager_error(asked or _in_display, *given, as_eager(value)))
+
+
+def _in_display(value: Any) -> Any:
+    return [*value]
 
 
 def drained(value: Any) -> list[Any] | None:

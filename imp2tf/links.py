@@ -1,12 +1,15 @@
-"""What an exception of the trace is linked to: its cause, and the exception that was handled when it was raised.
+"""What an exception of the trace holds beside its arguments: its cause, its context, what its constructor noted.
 
-Python takes exceptions and None there. One of several, which only the run knows, is kept in a `_Several`.
+The cause is another exception, and so is the context, which was handled when it was raised. Python takes
+exceptions and None as links. One of several, which only the run knows, is kept in a `_Several`.
 """
 from __future__ import annotations
 
+import types
 from typing import Any
 
-__all__ = ["LINKS", "cause_of", "context_of", "fields_with_links", "handle", "linked", "set_links"]
+__all__ = ["LINKS", "cause_of", "context_of", "fields_with_links", "handle", "linked", "new_exception", "noted_by_class", "set_links",
+           "set_noted"]
 
 LINKS = ("__cause__", "__context__")
 
@@ -56,12 +59,44 @@ def handle(error: BaseException, handled: Any) -> None:
 
 def fields_with_links(error: BaseException) -> dict[str, Any]:
     """What an exception holds beside its arguments, by name; its cause only if it was given one, be it None."""
-    links = {"__context__": context_of(error)}
-    return {**error.__dict__, **links, "__cause__": cause_of(error)} if error.__suppress_context__ else {**error.__dict__, **links}
+    fields = {**error.__dict__, **noted_by_class(error), "__context__": context_of(error)}
+    return {**fields, "__cause__": cause_of(error)} if error.__suppress_context__ else fields
 
 
 def set_links(error: BaseException, fields: dict[str, Any]) -> None:
-    """Take the links out of such fields, and link the exception."""
+    """Take the links and what the class noted out of such fields, and give them to the exception."""
+    set_noted(error, {name: fields.pop(name) for name in _noted_names(type(error)) if name in fields})
     for name in LINKS:
         if name in fields:
             setattr(error, name, _link(fields.pop(name)))    # a cause hides the context, as in Python
+
+
+# ------------------------------------------------------------------------------------------------ what the constructor noted
+def _builtin_class(cls: Any) -> Any:
+    """The nearest class of Python's own."""
+    return next(one for one in cls.__mro__ if one.__module__ == "builtins" and issubclass(one, BaseException))
+
+
+def _noted_names(cls: Any) -> tuple[str, ...]:
+    """The fields that a class of Python keeps outside of ``__dict__``: ``errno``, ``filename``, ``value``, ``code``, ``name``, ..."""
+    return tuple(name for one in _builtin_class(cls).__mro__ if one not in (BaseException, object) for name, found in vars(one).items()
+                 if isinstance(found, (types.MemberDescriptorType, types.GetSetDescriptorType)) and not name.startswith("__"))
+
+
+def noted_by_class(error: BaseException) -> dict[str, Any]:
+    """Such fields of an exception, by name, but for those that it lacks."""
+    return {name: getattr(error, name) for name in _noted_names(type(error)) if hasattr(error, name)}
+
+
+def set_noted(error: BaseException, fields: dict[str, Any]) -> None:
+    """Give an exception such fields; one that was never set reads None, and may not be set to it."""
+    for name, value in fields.items():
+        if value is not getattr(error, name, None):
+            setattr(error, name, value)
+
+
+def new_exception(cls: type[BaseException], args: tuple[Any, ...] = ()) -> Any:
+    """An exception with these arguments that no constructor has seen: one may ask for others, or choose another class by them."""
+    made = _builtin_class(cls).__new__(cls)
+    made.args = args
+    return made

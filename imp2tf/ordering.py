@@ -6,9 +6,10 @@ may have assigned more, or less. `order_effects` makes them wait for each other,
 """
 from __future__ import annotations
 
+import contextlib
 import itertools
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -17,7 +18,7 @@ from imp2tf.random_ops import RANDOM_OPS, read_draws
 from imp2tf.session import Session
 from imp2tf.tf_compat import FuncGraph, add_control_input, function_bodies, function_graph, functions_of, is_stateful_op
 
-__all__ = ["changes_state", "order_effects"]
+__all__ = ["changes_state", "made_by_program", "order_effects"]
 
 QUIET_STATEFUL = frozenset({
     "LookupTableFindV2", "LookupTableSizeV2", "Placeholder", "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "StatelessCase",
@@ -32,12 +33,14 @@ REGIONS = CALLS | {"PartitionedCall", "StatelessCase", "StatelessIf", "Stateless
 def order_effects(session: Session, graph: Any, outputs: Sequence[tf.Tensor]) -> bool:
     """Chain everything in a finished graph that has an effect, in program order; whether Python is called in it."""
     read_draws(session, graph)
+    kept = _kept(graph, graph.get_operations(), outputs)
+    graph.control_outputs.extend(kept)
     operations = graph.get_operations()
-    _keep_apart(operations, outputs)
+    _keep_apart(operations, [*(tensor.op for tensor in outputs), *kept])
     hosts = {op for op in operations if op.type in HOST_OPS or (id(graph), op.name) in session.host_ops}
     if not hosts:
         return False
-    _let_wait(operations, hosts, _needed(operations, [*hosts, *(tensor.op for tensor in outputs)]))
+    _let_wait(operations, hosts, _needed(operations, [*hosts, *kept, *(tensor.op for tensor in outputs)]))
     _chain([op for op in operations if _has_effect(op) or (session.opaque and op.type in READS)])
     return True
 
@@ -113,13 +116,50 @@ def _holds_changes(graph: FuncGraph) -> bool:
     return _changing[graph]
 
 
+# ------------------------------------------------------------------------------------------------ what nobody reads
+_program_made: weakref.WeakKeyDictionary[FuncGraph, list[tuple[int, int]]] = weakref.WeakKeyDictionary()
+_checking: weakref.WeakSet[FuncGraph] = weakref.WeakSet()   # graphs in which an operation of the program may fail
+
+
+@contextlib.contextmanager
+def made_by_program() -> Iterator[None]:
+    """Operations that are made meanwhile are the program's: they have to fail where they do in eager, whoever reads their results."""
+    graph = tf.compat.v1.get_default_graph()
+    first = graph.version
+    yield
+    if graph.version > first:
+        _program_made.setdefault(graph, []).append((first, graph.version))
+
+
+def _kept(graph: FuncGraph, operations: Sequence[tf.Operation], outputs: Sequence[tf.Tensor]) -> list[tf.Operation]:
+    """Operations of the program that may fail and on which nothing depends: TensorFlow would leave them out of the run."""
+    spans = _program_made.pop(graph, [])
+    own = {place for first, last in spans for place in range(first, last)} if spans else set()
+    failing = [op for place, op in enumerate(operations) if _is_checked(op, place in own)]
+    if not failing:
+        return []
+    _checking.add(graph)
+    needed = _needed(operations, [tensor.op for tensor in outputs])
+    return [op for op in failing if op not in needed]
+
+
+def _is_checked(op: tf.Operation, is_of_program: bool) -> bool:
+    """Whether an operation may fail, and eager would have it run."""
+    if op.type in REGIONS:
+        return any(function_graph(op.graph, name) in _checking for name in functions_of(op))
+    return is_of_program and _may_fail(op) and not any(part in op.name for part in OF_GRADIENTS)
+
+
+OF_GRADIENTS = ("gradient_tape/", "gradients/")   # backward functions compute more than they are asked for
+
+
 # ------------------------------------------------------------------------------------------------ what may fail
-def _keep_apart(operations: Sequence[tf.Operation], outputs: Sequence[tf.Tensor]) -> None:
+def _keep_apart(operations: Sequence[tf.Operation], roots: Sequence[tf.Operation]) -> None:
     """Let what changes state wait for all before it that may fail, and what may fail wait for all changes before it."""
     writes = {op for op in operations if op.type not in HOST_OPS and changes_state(op)}
     if not writes or any(op.type.startswith(EXCHANGES) for op in operations):
         return
-    needed = _needed(operations, [tensor.op for tensor in outputs])
+    needed = _needed(operations, roots)
     failing, changes = _Fence(), _Fence()
     for op in operations:
         if op in writes:
@@ -166,24 +206,27 @@ def _names(text: str) -> frozenset[str]:
 
 
 ANY_SHAPE = NEVER_FAILS | _names("""
-    Abs Acos Acosh Asin Asinh Atan Atanh Cast Ceil Cos Cosh Elu EmptyTensorList Erf Erfc Exp Expm1 Floor Identity IdentityN Inv Invert
+    Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Elu EmptyTensorList Erf Erfc Exp Expm1 Floor Identity IdentityN Inv Invert
     IsFinite IsInf IsNan L2Loss LeakyRelu Log Log1p LogicalNot Neg OnesLike PreventGradient Rank ReadVariableOp Reciprocal Relu Relu6
     Rint Round Rsqrt Selu Shape ShapeN Sigmoid Sign Sin Sinh Size Softplus Softsign Sqrt Square StopGradient Tan Tanh TensorListLength
     TensorListPushBack VariableShape ZerosLike
 """)
 KNOWN_SHAPES = _names("""
-    Add AddN AddV2 All Any ArgMax ArgMin Atan2 BatchMatMul BatchMatMulV2 BatchMatMulV3 BiasAdd BiasAddGrad BroadcastArgs
+    Add AddN AddV2 All Any Atan2 BatchMatMul BatchMatMulV2 BatchMatMulV3 BiasAdd BiasAddGrad BroadcastArgs
     BroadcastGradientArgs BroadcastTo ConcatOffset ConcatV2 Conv2D Conv2DBackpropFilter Conv2DBackpropInput DivNoNan Equal ExpandDims
     Fill Greater GreaterEqual Less LessEqual LogSoftmax LogicalAnd LogicalOr MatMul Max Maximum Mean Min Minimum Mul MulNoNan NotEqual
-    Pack Prod RealDiv Reshape Select SelectV2 SigmoidGrad Slice Softmax SoftmaxCrossEntropyWithLogits Split SplitV SquaredDifference
+    Pack Prod RealDiv Reshape Select SelectV2 SigmoidGrad Softmax SoftmaxCrossEntropyWithLogits Split SplitV SquaredDifference
     Squeeze Sub Sum TanhGrad Tile Transpose Unpack
 """)
+PLACES = _names("ArgMax ArgMin Cumprod Cumsum Slice")
 FLOAT_ONLY = _names("FloorDiv FloorMod Div Pow TruncateDiv")    # ints refuse a divisor of zero, or a negative power
 _fallible: weakref.WeakKeyDictionary[FuncGraph, bool] = weakref.WeakKeyDictionary()
 
 
 def _may_fail(op: tf.Operation) -> bool:
     """Whether values or shapes that only the run knows may make an operation fail."""
+    if op.type == "Cast":
+        return tf.string in (op.inputs[0].dtype, op.outputs[0].dtype)
     if op.type in ANY_SHAPE or op.type in HOST_OPS:
         return False
     if op.type in REGIONS:
@@ -193,7 +236,21 @@ def _may_fail(op: tf.Operation) -> bool:
         return not known or not op.outputs[0].dtype.is_floating
     if op.type == "StridedSlice":
         return not known or any(one.op.type != "Const" for one in op.inputs[1:])
+    if op.type in PLACES:
+        return not known or _may_be_outside(op)
     return op.type not in KNOWN_SHAPES or not known
+
+
+def _may_be_outside(op: tf.Operation) -> bool:
+    """Whether the places that an operation is given may lie outside of its first input."""
+    given = [tf.get_static_value(one) for one in op.inputs[1:]]
+    if any(one is None for one in given):
+        return True
+    shape = op.inputs[0].shape
+    if op.type == "Slice":
+        begin, size = given
+        return any(first < 0 or first + max(count, 0) > most for first, count, most in zip(begin, size, shape, strict=True))
+    return not all(-shape.rank <= axis < shape.rank for axis in given)
 
 
 def _any_may_fail(graph: FuncGraph, name: str) -> bool:

@@ -18,7 +18,7 @@ from imp2tf.compound_specs import holds_objects, may_be_lost
 from imp2tf.errors import LostValue, UnsupportedSyntax, fall_back
 from imp2tf.growable import GrowableList, is_stackable, last_pushed, stacked_column
 from imp2tf.heap import contents, is_container
-from imp2tf.links import cause_of, context_of
+from imp2tf.links import cause_of, context_of, new_exception, noted_by_class, set_links
 from imp2tf.places import Entries
 from imp2tf.remembered import rows_of
 from imp2tf.rewrite import SHARED
@@ -357,6 +357,7 @@ class Recorder:
         if not isinstance(value, BaseException):
             return lambda build: ({name: part(build) for name, part in parts.items()}, None, None)
         args = [self._add(arg) for arg in value.args]
+        parts.update((name, self._add(field)) for name, field in noted_by_class(value).items())
         links = [self._add(cause_of(value)), self._add(context_of(value)), _same(value.__suppress_context__)]
 
         def make(build: Build) -> Any:
@@ -498,14 +499,15 @@ def _fill(made: Any, elements: Any) -> None:
 
 def _new_object(value: Any) -> Any:
     cls: Any = type(value)
-    return cls.__new__(cls)
+    return new_exception(cls) if isinstance(value, BaseException) else cls.__new__(cls)
 
 
 def _set_fields(made: Any, parts: Any) -> None:
     fields, args, links = parts
     if args is not None:
         set_traceback(made, fields)
+        made.args = args
+        set_links(made, fields)
     made.__dict__.update(fields)
     if args is not None:
-        made.args = args
         made.__cause__, made.__context__, made.__suppress_context__ = links

@@ -8,10 +8,11 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.exceptions import ProgramRaise, user_frames
+from imp2tf.heap import view
 from imp2tf.places import Attribute
 from imp2tf.session import current
 from imp2tf.tracebacks import RAISED_AT, Frame
-from imp2tf.values import DEAD, Facts, Union
+from imp2tf.values import DEAD, UNBOUND, Facts, Union
 
 __all__ = ["Frames", "OnItsWay", "frames_of", "narrowed", "on_its_way", "record_of", "renewed", "split_records"]
 
@@ -33,7 +34,7 @@ def on_its_way(error: Any, frames: Any = None) -> OnItsWay:
     record.error = error
     record.frames = frames_of(error) if frames is None else frames
     for one in error.alternatives if isinstance(error, Union) else (error,):
-        if current().is_born(one) and RAISED_AT not in getattr(one, "__dict__", {RAISED_AT: None}):
+        if current().is_born(one) and hasattr(one, "__dict__"):
             current().write(Attribute(one, RAISED_AT), _below_handler(record.frames))
     return record
 
@@ -58,7 +59,17 @@ def renewed(record: Any) -> Any:
 def frames_of(error: Any) -> Any:
     """Where an exception was raised: here, or where it was raised first if it is raised again."""
     caught = current().caught
-    return caught[-1].frames if caught and caught[-1].error is error else frames_at(tuple(user_frames()))
+    if caught and caught[-1].error is error:
+        return caught[-1].frames
+    before = view(Attribute(error, RAISED_AT)) if current().is_born(error) and hasattr(error, "__dict__") else UNBOUND
+    return _above(tuple(user_frames()), before)
+
+
+def _above(lines: tuple[Frame, ...], before: Any) -> Any:
+    """Lines that raise again an exception which was raised before and kept; it still shows where that was."""
+    if isinstance(before, Union):
+        return Union(before.tag, [_above(lines, one) for one in before.alternatives])
+    return frames_at((*lines, *before.lines) if isinstance(before, Frames) else lines)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,9 +13,9 @@ import tensorflow as tf
 from imp2tf.alternatives import raise_error
 from imp2tf.region import stop_if
 from imp2tf.session import suspended
-from imp2tf.values import is_runtime
+from imp2tf.values import NUMBER_TYPES, PyNumber, is_runtime
 
-__all__ = ["Place", "Truth", "eager_error", "either", "equal", "exceeds", "not_equal", "outside", "refuse"]
+__all__ = ["Place", "Truth", "as_eager", "eager_error", "either", "equal", "exceeds", "not_equal", "outside", "refuse"]
 
 Place: TypeAlias = "int | tf.Tensor"  # an index or a size: a Python int, or an int32 scalar that only the run knows
 Truth: TypeAlias = "bool | tf.Tensor"
@@ -39,6 +39,16 @@ def eager_error(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Base
         except Exception as error:  # whatever eager says
             return error
     raise AssertionError(f"eager does not refuse {function}")
+
+
+def as_eager(value: Any) -> Any:
+    """A value of the class that eager has in the place of this one."""
+    if isinstance(value, PyNumber):
+        return NUMBER_TYPES[value.kind](1)
+    if isinstance(value, tf.Tensor):
+        with tf.init_scope():
+            return tf.constant(0.0)
+    return value
 
 
 # ------------------------------------------------------------------------------------------------ tests

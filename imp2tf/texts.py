@@ -16,6 +16,7 @@ from imp2tf.attributes import get_attribute
 from imp2tf.calls import call
 from imp2tf.errors import Contents, NeedsValue, fall_back
 from imp2tf.heap import contents, has_written_fields, is_container, is_user_function
+from imp2tf.links import new_exception, noted_by_class, set_noted
 from imp2tf.lowering import same_mapping
 from imp2tf.session import current
 from imp2tf.values import Deferred, Growable, StandIn, Table, Union, is_variable
@@ -60,7 +61,9 @@ def settled(value: Any, at_once: bool = False, inside: bool = False) -> Any:
     if isinstance(value, BaseException) and not current().is_born(value):
         fall_back(NeedsValue, "the text of an exception that an earlier call has kept")
     if isinstance(value, BaseException) and holds_runtime(value.args):
-        return Deferred(_exception, (type(value), *(settled(one, at_once, inside=True) for one in value.args)))
+        noted = noted_by_class(value)
+        parts = [settled(one, at_once, inside=True) for one in (*noted.values(), *value.args)]
+        return Deferred(_exception, (type(value), tuple(noted), *parts))
     return _settled_object(value, at_once)
 
 
@@ -151,5 +154,7 @@ def _object(cls: type, names: tuple[str, ...], *values: Any) -> Any:
     return made
 
 
-def _exception(cls: type[BaseException], *args: Any) -> BaseException:
-    return cls.__new__(cls, *args)
+def _exception(cls: type[BaseException], noted: tuple[str, ...], *parts: Any) -> BaseException:
+    made: BaseException = new_exception(cls, parts[len(noted):])
+    set_noted(made, dict(zip(noted, parts, strict=False)))
+    return made

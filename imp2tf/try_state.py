@@ -14,7 +14,7 @@ from imp2tf.session import current
 from imp2tf.states import NO_STATE, State
 from imp2tf.values import DEAD, PyNumber, Union
 
-__all__ = ["exception_instance", "leave_raising", "raise_record", "set_exit"]
+__all__ = ["exception_instance", "leave_raising", "raise_at", "raise_record", "set_exit"]
 
 
 def exception_instance(value: Any) -> Any:
@@ -34,13 +34,14 @@ def raise_record(record: Any) -> NoReturn:
         over(record, raise_record)
         raise ProgramRaise(RuntimeError("unreachable"))
     if isinstance(record.error, Union):
-        over(record.error, lambda error: _raise_at(error, record.frames))
-    _raise_at(record.error, record.frames)
+        over(record.error, lambda error: raise_at(error, record.frames))
+    raise_at(record.error, record.frames)
 
 
-def _raise_at(error: Any, frames: Any) -> NoReturn:
+def raise_at(error: Any, frames: Any) -> NoReturn:
+    """Raise an exception that shows these lines of the user, which may be one of several stacks."""
     if isinstance(frames, Union):
-        over(frames, lambda one: _raise_at(error, one))
+        over(frames, lambda one: raise_at(error, one))
     raised = ProgramRaise(error, fresh=False)
     if isinstance(frames, Frames):
         raised.frames = list(frames.lines)
