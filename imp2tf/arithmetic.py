@@ -22,7 +22,7 @@ from imp2tf.forcing import RunArray, computed, tensor_of, worded
 from imp2tf.ordering import made_by_program
 from imp2tf.quick_graphs import constants_shared
 from imp2tf.region import stop_if
-from imp2tf.session import active, suspended
+from imp2tf.session import active, current, suspended
 from imp2tf.tf_compat import in_replica, is_symbolic_tensor
 from imp2tf.values import NUMBER_DTYPES, Deferred, PyNumber, Union, call_method, is_runtime, is_variable, number_kind
 
@@ -100,8 +100,20 @@ def _as_eager_says(error: Exception, function: Function, args: tuple[Any, ...], 
 
 def _unbound(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Retry:
     """A call that the run can make: a method of a tensor is looked up again, in what the tensor is then."""
+    for value in (*args, *kwargs.values()):
+        _note_births(value)
     owner = getattr(function, "__self__", None)
     return (call_method, (owner, function.__name__, *args), kwargs) if holds_runtime(owner) else (function, args, kwargs)
+
+
+def _note_births(value: Any) -> None:
+    """Lists and dicts of values of the run that the trace has made for a call are its own: the run makes them anew."""
+    session = current()
+    if isinstance(value, (list, dict)) and holds_runtime(value) and id(value) not in session.sources and not session.is_born(value):
+        session.born(value)
+    if isinstance(value, (list, tuple, dict)):
+        for one in value.values() if isinstance(value, dict) else value:
+            _note_births(one)
 
 
 def holds_runtime(value: Any, level: int = 0) -> bool:

@@ -116,3 +116,18 @@ def namespaces_are_equal_by_their_fields() -> World:
         same = worker.inner == types.SimpleNamespace(value=6)
         return x * 2.0, same, worker.inner != types.SimpleNamespace(value=8), worker.inner in [types.SimpleNamespace(value=7)]
     return fn, each(f32(0.0), f32(2.0), f32(3.0)), lambda: worker.inner
+
+
+@program("given_to_libraries")
+def nested_lists_that_graphs_refuse_in_branches_and_loops() -> World:
+    def fn(x):
+        if tf.reduce_sum(x) > 0:
+            y = tf.concat([[x], [1]], 0)
+        else:
+            y = tf.concat([[x], [2.0]], 0)
+        for _ in tf.range(2):
+            x = tf.reduce_sum(tf.concat([[x], [1]], 0))
+        if x > 4.0:
+            return tf.convert_to_tensor([x, [x]])
+        return x, y
+    return fn, each(f32(1.0), f32(-1.0), f32(4.0))
