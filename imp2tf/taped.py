@@ -44,7 +44,9 @@ __all__ = ["Taped"]
 
 MAX_WAYS = 256  # remembered for one graph
 MOST_ELEMENTS = 4096  # of a gradient that is looked at
-SELECTING = frozenset({"ClipByValue", "Maximum", "Minimum", "Relu", "Relu6", "Select", "SelectV2"})  # not even NaN passes where they close
+# Kinds of operations through which NaN flows back to all of their inputs, or that no gradient passes. Others may drop what flows, in part
+# (`x[0]`) or where it is closed (`tf.maximum`): zero is then eager's gradient, too.
+TRANSPARENT = frozenset(["Abs", "Acos", "Add", "AddN", "AddV2", "Asin", "Atan", "BiasAdd", "BroadcastTo", "Cast", "Ceil", "Const", "Cos", "Cosh", "Cumsum", "Einsum", "EnsureShape", "Erf", "Exp", "ExpandDims", "Expm1", "Fill", "Floor", "Identity", "IdentityN", "If", "L2Loss", "Log", "Log1p", "LogSoftmax", "MatMul", "BatchMatMulV2", "Max", "Mean", "Min", "Mul", "Neg", "OnesLike", "Placeholder", "Pow", "Range", "ReadVariableOp", "RealDiv", "Reciprocal", "Reshape", "Round", "Rsqrt", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt", "Square", "SquaredDifference", "Squeeze", "StatelessIf", "StatelessWhile", "StopGradient", "Sub", "Sum", "Tan", "Tanh", "TensorListFromTensor", "TensorListGetItem", "TensorListPopBack", "TensorListPushBack", "TensorListReserve", "TensorListResize", "TensorListSetItem", "TensorListStack", "EmptyTensorList", "Transpose", "While", "ZerosLike"])
 
 
 class Taped:
@@ -125,7 +127,7 @@ class Taped:
     def parts_lists(self) -> bool:
         """Whether inputs may be elements of lists of the graph, which connections do not tell apart, though gradients can."""
         kinds = kinds_within(self._graph)
-        return any(kind.startswith("TensorList") for kind in kinds) and not kinds & SELECTING
+        return any(kind.startswith("TensorList") for kind in kinds) and kinds <= TRANSPARENT
 
     def _may_be_watched(self, place: int, tensor: tf.Tensor) -> bool:
         if tensor.dtype in (tf.resource, tf.variant):

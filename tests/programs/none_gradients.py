@@ -360,3 +360,33 @@ def overwritten_after_a_call_that_may_raise() -> World:
             y = bound * 3.0
         return x, y
     return fn, [call(f32(1.0), f32(3.0)), call(f32(1.0), f32(-3.0))], lambda: bound
+
+
+def _of_appended(result) -> World:
+    def fn(x, y, n):
+        items = [x]
+        for _ in tf.range(n):
+            items.append(y * 1.0)
+            y = y + 1.0
+        return result(items)
+    return fn, [call(f32([1.0, 2.0]), f32([3.0, 4.0]), i32(n)) for n in (2, 1, 3)]
+
+
+@program("none_gradients", grad=True, graph=True)
+def zeros_for_elements_of_which_nothing_is_taken() -> World:
+    return _of_appended(lambda items: tf.stack(items)[-1])
+
+
+@program("none_gradients", grad=True, graph=True)
+def zeros_for_the_end_of_joined_elements() -> World:
+    return _of_appended(lambda items: tf.concat([items[0], items[1]], 0)[:2])
+
+
+@program("none_gradients", grad=True, graph=True)
+def zeros_for_elements_that_are_divided_by_nothing() -> World:
+    return _of_appended(lambda items: tf.math.divide_no_nan(items[1], 0.0) + items[0])
+
+
+@program("none_gradients", grad=True, graph=True)
+def zeros_for_elements_that_are_overwritten() -> World:
+    return _of_appended(lambda items: tf.tensor_scatter_nd_update(items[1], [[0], [1]], items[0]))
