@@ -46,7 +46,16 @@ MAX_WAYS = 256  # remembered for one graph
 MOST_ELEMENTS = 4096  # of a gradient that is looked at
 # Kinds of operations through which NaN flows back to all of their inputs, or that no gradient passes. Others may drop what flows, in part
 # (`x[0]`) or where it is closed (`tf.maximum`): zero is then eager's gradient, too.
-TRANSPARENT = frozenset(["Abs", "Acos", "Add", "AddN", "AddV2", "Asin", "Atan", "BiasAdd", "BroadcastTo", "Cast", "Ceil", "Const", "Cos", "Cosh", "Cumsum", "Einsum", "EnsureShape", "Erf", "Exp", "ExpandDims", "Expm1", "Fill", "Floor", "Identity", "IdentityN", "If", "L2Loss", "Log", "Log1p", "LogSoftmax", "MatMul", "BatchMatMulV2", "Max", "Mean", "Min", "Mul", "Neg", "OnesLike", "Placeholder", "Pow", "Range", "ReadVariableOp", "RealDiv", "Reciprocal", "Reshape", "Round", "Rsqrt", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt", "Square", "SquaredDifference", "Squeeze", "StatelessIf", "StatelessWhile", "StopGradient", "Sub", "Sum", "Tan", "Tanh", "TensorListFromTensor", "TensorListGetItem", "TensorListPopBack", "TensorListPushBack", "TensorListReserve", "TensorListResize", "TensorListSetItem", "TensorListStack", "EmptyTensorList", "Transpose", "While", "ZerosLike"])
+TRANSPARENT = frozenset({
+    "Abs", "Acos", "Add", "AddN", "AddV2", "Asin", "Atan", "BatchMatMulV2", "BiasAdd", "BroadcastTo", "Cast", "Ceil", "Const", "Cos",
+    "Cosh", "Cumsum", "Einsum", "EmptyTensorList", "EnsureShape", "Erf", "Exp", "ExpandDims", "Expm1", "Fill", "Floor", "Identity",
+    "IdentityN", "If", "L2Loss", "Log", "Log1p", "LogSoftmax", "MatMul", "Max", "Mean", "Min", "Mul", "Neg", "OnesLike",
+    "Placeholder", "Pow", "Range", "ReadVariableOp", "RealDiv", "Reciprocal", "Reshape", "Round", "Rsqrt", "Sigmoid", "Sign", "Sin",
+    "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt", "Square", "SquaredDifference", "Squeeze", "StatelessIf", "StatelessWhile",
+    "StopGradient", "Sub", "Sum", "Tan", "Tanh", "TensorListFromTensor", "TensorListGetItem", "TensorListPopBack",
+    "TensorListPushBack", "TensorListReserve", "TensorListResize", "TensorListSetItem", "TensorListStack", "Transpose", "While",
+    "ZerosLike",
+})
 
 
 class Taped:
