@@ -121,3 +121,10 @@ def case_(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, stri
         fall_back(NeedsValue, "tf.case with exclusive, strict or without a default")
     del name
     return invoke(case, (tuple(contents(pred_fn_pairs)), default), {})
+
+
+@replace_call(tf.control_dependencies)
+def control_dependencies(control_inputs: Any) -> Any:
+    """``tf.control_dependencies``: operations run in program order anyhow, and those without a result gave None, as in eager."""
+    items = None if callable(control_inputs) else drained(control_inputs)
+    return tf.control_dependencies(control_inputs if items is None else [one for one in items if one is not None])

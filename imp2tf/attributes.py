@@ -250,8 +250,10 @@ def _of_super(owner: Any, name: str, default: Any) -> Any:
             return call(value.fget, me)
         if isinstance(value, functools.cached_property) and me is not cls:
             return _cached_property(me, name, value)
-        if isinstance(value, types.MemberDescriptorType) and me is not cls:
-            return _of_object(me, name, default)
+        if isinstance(value, (types.MemberDescriptorType, types.GetSetDescriptorType)) and me is not cls:
+            found = _class_attribute(cls, name)
+            is_hidden = found is not None and found[1] is not value and name != "__dict__"
+            return fall_back(ForeignCall, f"super().{name}") if is_hidden else _of_object(me, name, default)
         is_ours = not _is_library_object(base) and not isinstance(value, types.BuiltinFunctionType)
         return _bound(None if me is cls else me, cls, base, name) if is_ours else _plain(owner, name, default)
     return _plain(owner, name, default)

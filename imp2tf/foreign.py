@@ -94,8 +94,8 @@ def _is_base_init(function: Any) -> bool:
 
 def call_pure(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], callback: Callback = lambda value: value) -> Any:
     """Call a pure function while tracing, or after the run on what only the run knows."""
-    if getattr(function, "__module__", None) != "itertools":  # which may leave items in what they are given
-        args = tuple(map(_items_given, args))
+    if works_on_values(function):
+        args = tuple(_as_library_sees(function, value) for value in args)
     if any(map(_is_outer_object, (*args, *kwargs.values()))):
         fall_back(ForeignCall, f"{library_name(function)} is given an object whose attributes it may read")
     _refuse_outer_iterators(function, args, kwargs)
@@ -109,9 +109,13 @@ def call_pure(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call
     return adopted(run_operation(function, *plain_args, **plain_kwargs))
 
 
-def _items_given(value: Any) -> Any:
-    """An argument; iterations of this trace as the list that the function makes of them."""
-    return current().run.call(list, value) if isinstance(value, StandIn) and value.ends else value
+def _as_library_sees(function: Any, value: Any) -> Any:
+    """An argument; an iteration of this trace as the list of its items, for functions that take all items of any iterable."""
+    if not isinstance(value, StandIn):
+        return value
+    is_join = isinstance(getattr(function, "__self__", None), (str, bytes)) and function.__name__ == "join"
+    takes_all = is_join or getattr(function, "__module__", None) in ("math", "statistics")
+    return current().run.call(list, value) if takes_all and value.ends else value.refuse()
 
 
 def _is_outer_object(value: Any) -> bool:

@@ -39,6 +39,7 @@ class _Reader(string.Formatter):
         self.named = dict(named)
         self._read: set[str] = set()
         self._automatic = itertools.count()
+        self._numbered: set[bool] = set()  # whether fields are numbered by the text
         self._names = (name for name in map("field_{}".format, itertools.count()) if name not in named)
 
     def rewritten(self, text: str) -> str:
@@ -54,6 +55,11 @@ class _Reader(string.Formatter):
         """The name of a field's argument; a new one where the field looks into it."""
         start = min((field.index(sign) for sign in LOOKING if sign in field), default=len(field))
         first = field[:start] or str(next(self._automatic))
+        if first.isdigit():
+            first = str(int(first))
+            self._numbered.add(bool(field[:start]))
+            if len(self._numbered) > 1:
+                raise ValueError("cannot switch between automatic field numbering and manual field specification")
         if start == len(field):
             self._read.add(first)
             return first
@@ -70,6 +76,8 @@ class _Reader(string.Formatter):
 
 def _found(value: Any, path: str) -> Any:
     """What stands at the end of a path such as ``.a[0]``."""
+    if STEP.sub("", path):
+        raise ValueError("malformed path in a format string")
     for step in STEP.finditer(path):
         name, key = step.groups()
         value = get_attribute(value, name) if name else invoke(_item, (value, int(key) if key.isdigit() else key), {})

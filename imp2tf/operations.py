@@ -13,7 +13,7 @@ import tensorflow as tf
 from imp2tf.alternatives import number_of, over, raise_error, truth, truth_number
 from imp2tf.arithmetic import BINARY, COMPARE, SWAPPED, binary, compare, holds_runtime, run_operation
 from imp2tf.attributes import FieldsOf
-from imp2tf.calls import call
+from imp2tf.calls import call, invoke
 from imp2tf.container_methods import ContainerMethod, container_method
 from imp2tf.containers import any_equal, concatenated, grow, has_element, listed, new, new_list, note_shared, static
 from imp2tf.copies import copied
@@ -28,7 +28,6 @@ from imp2tf.opaque import change_array
 from imp2tf.region import select
 from imp2tf.results import Kept
 from imp2tf.searches import equal_growables, equals_items
-from imp2tf.session import current
 from imp2tf.table_items import has_key
 from imp2tf.texts import operand
 from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Table, Union, is_runtime, numpy_value
@@ -315,7 +314,7 @@ def contains(container: Any, value: Any) -> Any:
     if isinstance(container, DictView):
         return container.over(lambda view: _view_contains(view, value))
     if is_users_iterable(container):
-        return has_element(current().run.call(list, container), value)
+        return invoke(_is_among, (container, value), {})
     if isinstance(container, Deferred) or isinstance(value, Deferred):
         return number_of(python.contains, container, value)
     if is_runtime(value):
@@ -323,6 +322,10 @@ def contains(container: Any, value: Any) -> Any:
     if hasattr(container, "__next__"):
         fall_back(ForeignCall, f"`in` on a {type(container).__name__}")
     return run_operation(python.contains, container, value)
+
+
+def _is_among(container: Any, value: Any) -> Any:
+    return any(item is value or item == value for item in container)
 
 
 def _view_contains(view: DictView, value: Any) -> Any:

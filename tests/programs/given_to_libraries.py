@@ -1,6 +1,7 @@
 """Iterations and texts of the run that library code is given, and operations that give nothing."""
 from __future__ import annotations
 
+import json
 import math
 import types
 from collections.abc import Callable
@@ -131,3 +132,40 @@ def nested_lists_that_graphs_refuse_in_branches_and_loops() -> World:
             return tf.convert_to_tensor([x, [x]])
         return x, y
     return fn, each(f32(1.0), f32(-1.0), f32(4.0))
+
+
+@program("given_to_libraries", graph=True)
+def control_dependencies_of_operations_without_a_result() -> World:
+    v = tf.Variable(1.0)
+
+    def fn(x):
+        stored = v.assign(x, read_value=False)
+        with tf.control_dependencies([stored, tf.debugging.assert_non_negative(x * x)]):
+            return v + 1.0
+    return fn, each(f32(2.0), f32(3.0)), lambda: v
+
+
+@program("given_to_libraries")
+def functions_that_want_no_iterator() -> World:
+    def fn(x):
+        n, found = int(x), []
+        for refused in (lambda: json.dumps(map(str, [n])), lambda: "2a".startswith(map(str, [n]))):
+            try:
+                found.append(refused())
+            except TypeError as error:
+                found.append(str(error))
+        return found
+    return fn, each(f32(2.0), f32(3.0))
+
+
+@program("given_to_libraries")
+def numbers_of_format_fields() -> World:
+    def fn(x):
+        n, found = int(x), []
+        for text in ("{0:.1f} {}", "{} {0.real}", "{00:.2f}", "{0.}", "{0.real} {1:.1f}", "{:.1f} {:.1f}"):
+            try:
+                found.append(text.format(n, 2))
+            except ValueError:
+                found.append("refused")
+        return found
+    return fn, each(f32(2.0), f32(3.0))

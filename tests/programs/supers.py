@@ -77,3 +77,35 @@ def cached_property_of_super() -> World:
         meter.level = x
         return meter.once, meter.once
     return fn, each(f32(5.0), f32(-2.0))
+
+
+class Slotted:
+    __slots__ = ("_a", "__dict__", "a")
+
+    def __init__(self):
+        self.a = tf.constant(1.0)
+
+
+class Plain(Slotted):
+    def read(self):
+        return super().a, sorted(super().__dict__)
+
+
+class Hiding(Slotted):
+    @property
+    def a(self):
+        return super().a * 2.0
+
+    @a.setter
+    def a(self, new):
+        Slotted.a.__set__(self, new)
+
+
+@program("supers")
+def slots_and_fields_of_super() -> World:
+    def fn(x):
+        plain, hiding = Plain(), Hiding()
+        plain.a = hiding.a = x
+        plain.z = 3
+        return plain.read(), hiding.a
+    return fn, each(f32(5.0), f32(-2.0))

@@ -133,3 +133,23 @@ def methods_in_the_name_scope_of_their_module() -> World:
     def fn(x):
         return layer(x), layer.calls
     return fn, each(f32(1.0), f32(-2.0)), lambda: (layer.calls, layer.w)
+
+
+class Counting:
+    def __init__(self):
+        self.given = 0
+
+    def __iter__(self):
+        n = 0
+        while True:
+            self.given += 1
+            yield n
+            n += 1
+
+
+@program("users_iterables")
+def searched_until_it_is_found() -> World:
+    def fn(x):
+        counting = Counting()
+        return 3 in counting, counting.given, x
+    return fn, each(f32(1.0), f32(2.0))
