@@ -10,7 +10,6 @@ from typing import Any, NoReturn
 
 import tensorflow as tf
 
-from imp2tf import tf_compat
 from imp2tf.arithmetic import OVERFLOW, UNUSUAL_POWER
 from imp2tf.errors import (
     Fallback,
@@ -32,7 +31,7 @@ from imp2tf.runs import Run
 from imp2tf.seed_stream import SEEDS_TO_COME, look_further_ahead
 from imp2tf.session import Guard, Outside
 from imp2tf.taped import Taped
-from imp2tf.tf_compat import is_stateful_op
+from imp2tf.tf_compat import is_stateful_op, switches
 
 __all__ = ["WITHOUT_EFFECT", "CannotGoOn", "Graph", "OperationFailed", "Rehearsal", "has_other_effects", "refused_by_xla"]
 
@@ -177,7 +176,7 @@ class Graph:
     def _call(self, captured: list[Any], args: Sequence[Any], commit: Commit) -> Any:
         if self.fetches_more:
             captured = tf.nest.flatten([one() if callable(one) else one for one in captured])
-        if not self.calls_python and tf_compat.PRIVATE_CALLS:
+        if not self.calls_python and switches.PRIVATE_CALLS:
             return self._ran(captured, args, commit)
         with self.run.lock, self.run.of(args):
             return self._ran(captured, args, commit)

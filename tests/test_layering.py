@@ -15,8 +15,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "base",
         (
-            "errors", "options", "logs", "collecting", "stance", "disabled", "trials", "tf_compat", "tf_probes", "eager_tensors",
-            "quick_graphs", "quick_operations", "namespace", "purity",
+            "errors", "options", "logs", "collecting", "stance", "disabled", "trials", "tf_compat", "tf_compat.*", "tf_probes",
+            "eager_tensors", "quick_graphs", "quick_operations", "namespace", "purity",
         ),
     ),
     (
