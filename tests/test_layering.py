@@ -16,7 +16,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "base",
         (
             "errors", "options", "logs", "collecting", "stance", "disabled", "trials", "tf_compat", "tf_compat.*", "tf_probes",
-            "eager_tensors", "quick_graphs", "quick_operations", "namespace", "purity",
+            "eager_tensors", "quick_graphs", "quick_operations", "namespace", "purity", "disk_cache",
         ),
     ),
     (
@@ -54,8 +54,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "running",
         (
-            "accounts", "structures", "parameters", "input_signature", "guards", "profile", "taped", "graph", "trace", "verify",
-            "tracing", "dispatch", "embedding", "report",
+            "accounts", "structures", "parameters", "input_signature", "guards", "profile", "kept_profiles", "taped", "graph", "trace",
+            "verify", "tracing", "dispatch", "embedding", "report",
         ),
     ),
     ("front ends", ("__init__", "__main__", "api", "distribution", "keras", "keras.*", "export", "export_*", "check")),
