@@ -46,7 +46,8 @@ def _first_steps(case: str) -> tuple[float, list[float]]:
 
 def _in_process_of_its_own(case: str, folder: str) -> tuple[float, list[float]]:
     command = [sys.executable, "-m", "benchmarks.starts", CHILD, case]
-    found = subprocess.run(command, env={**os.environ, "IMP2TF_CACHE_DIR": folder}, capture_output=True, text=True, timeout=SECONDS, check=True)
+    environment = {**os.environ, "IMP2TF_CACHE_DIR": folder}
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, check=True)
     seconds, results = json.loads(found.stdout.splitlines()[-1])
     return seconds, results
 
