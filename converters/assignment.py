@@ -18,10 +18,13 @@ from imp2tf.arithmetic import run_operation
 from imp2tf.attributes import delete_attribute
 from imp2tf.calls import call
 from imp2tf.containers import new_list
+from imp2tf.cursors import StaticIterator, certain
+from imp2tf.endless import Endless
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.growable import growable_length
 from imp2tf.growable_items import item_of
-from imp2tf.heap import contents, is_container, is_user_function
+from imp2tf.heap import contents, is_container, is_user_function, is_users_iterable
+from imp2tf.iterables import cursor, is_lazy
 from imp2tf.iteration import drained
 from imp2tf.namespace import operator
 from imp2tf.operations import in_place
@@ -29,7 +32,7 @@ from imp2tf.quote import GIVEN, quote, quote_expr
 from imp2tf.region import stop_if
 from imp2tf.rewrite import Converter
 from imp2tf.targets import assign, constant
-from imp2tf.values import NUMBER_TYPES, Deferred, Growable, PyNumber, StandIn, Union, is_runtime
+from imp2tf.values import NUMBER_TYPES, SKIP, Deferred, Growable, PyNumber, StandIn, Union, is_runtime
 
 OPERATORS: dict[type, str] = {
     gast.Add: "+", gast.Sub: "-", gast.Mult: "*", gast.Div: "/", gast.FloorDiv: "//", gast.Mod: "%", gast.Pow: "**", gast.MatMult: "@",
@@ -111,7 +114,7 @@ def unpack(value: Any, count: int, star: int | None) -> Any:
         return over(value, lambda one: tuple(unpack(one, count, star)))
     if isinstance(value, PyNumber) or not (is_runtime(value) or isinstance(value, StandIn) or _has_items(type(value))):
         return raise_error(_not_iterable(NUMBER_TYPES[value.kind]() if isinstance(value, PyNumber) else value))
-    items = drained(value)
+    items = _asked_for(value, count + 1) if star is None and _computes_items(value) else drained(value)
     if items is None:
         return _unpack_growing(value, count, star)
     least = count - (star is not None)
@@ -123,6 +126,26 @@ def unpack(value: Any, count: int, star: int | None) -> Any:
         return items
     end = len(items) - (count - star - 1)
     return [*items[:star], new_list(items[star:end]), *items[end:]]
+
+
+def _computes_items(value: Any) -> bool:
+    return is_lazy(value) or isinstance(value, (Endless, StaticIterator))
+
+
+def _asked_for(value: Any, most: int) -> list[Any] | None:
+    """Items of what computes them when it is asked. Python asks for one more than it needs, and so sees that there are too many."""
+    items: list[Any] = []
+    found = cursor(value)
+    while len(items) < most:
+        more = found.has_next()
+        if not isinstance(more, bool):
+            return None if not items and not is_users_iterable(value) else fall_back(NeedsValue, "unpacking of items of a run-time number")
+        if not more:
+            break
+        item = certain(found.next())
+        if item is not SKIP:
+            items.append(item)
+    return items
 
 
 def _has_items(cls: type) -> bool:

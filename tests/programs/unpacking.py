@@ -217,3 +217,89 @@ def what_has_no_items() -> World:
                         n += a
         return seen, n
     return fn, [call(f32(x), kind, 1) for kind in ("nothing", "number", "none", "object", "inside") for x in ([0.5, 2.0], [0.5, 0.25])]
+
+
+class Counting:
+    def __init__(self, value, end=None):
+        self.value, self.end, self.asked = value, end, 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.asked += 1
+        if self.end is not None and self.asked > self.end:
+            raise StopIteration
+        return self.value * float(self.asked)
+
+
+class Asked:
+    def __init__(self, value):
+        self.value, self.keys = value, []
+
+    def __getitem__(self, key):
+        self.keys.append(key)
+        if key > 4:
+            raise IndexError
+        return self.value * key
+
+
+@program("unpacking", graph=True)
+def no_more_items_than_needed_are_asked_for() -> World:
+    def fn(x, end):
+        counting, asked = Counting(x, end), Asked(x)
+        found = []
+        for iterable in (counting, asked):
+            try:
+                a, b = iterable
+                found.append(a + b)
+            except ValueError as error:
+                found.append(str(error))
+        return found, counting.asked, asked.keys
+    return fn, [call(f32(2.0), end) for end in (1, 2, 3, 5, None)]
+
+
+@program("unpacking", graph=True)
+def an_endless_iterator_has_too_many_items() -> World:
+    def fn(x):
+        a, b = Counting(x)
+        return a
+    return fn, each(f32(2.0))
+
+
+@program("unpacking", graph=True)
+def functions_of_items_are_not_called_for_more() -> World:
+    def fn(x):
+        calls = 0
+
+        def seen(value):
+            nonlocal calls
+            calls += 1
+            return value
+
+        items = [x, 1, 2, 3, 4]
+        for lazy in (map(seen, items), (seen(one) for one in items), zip(map(seen, items), items)):
+            try:
+                a, b = lazy
+            except ValueError:
+                calls += 10
+        left = iter(items)
+        try:
+            a, b = left
+        except ValueError:
+            return calls, next(left)
+    return fn, each(f32(2.0))
+
+
+@program("unpacking", graph=True)
+def too_many_items_in_a_loop_of_the_graph() -> World:
+    def fn(v, x):
+        for e in v:
+            counting = Counting(e)
+            try:
+                a, b = counting
+            except ValueError:
+                pass
+            x = x + float(counting.asked) * e
+        return x
+    return fn, [call(f32([1.0, 2.0]), f32(0.5)), call(f32([2.0, 1.0, 4.0]), f32(0.5))]
