@@ -15,7 +15,7 @@ import tensorflow as tf
 from imp2tf import container_items
 from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import run_operation
-from imp2tf.attributes import delete_attribute
+from imp2tf.attribute_writes import delete_attribute
 from imp2tf.calls import call
 from imp2tf.containers import new_list
 from imp2tf.cursors import StaticIterator, certain
@@ -23,9 +23,10 @@ from imp2tf.endless import Endless
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.growable import growable_length
 from imp2tf.growable_items import item_of
-from imp2tf.heap import contents, is_container, is_user_function, is_users_iterable
+from imp2tf.heap import contents
 from imp2tf.iterables import cursor, is_lazy
 from imp2tf.iteration import drained
+from imp2tf.kinds import is_container, is_user_function, is_users_iterable
 from imp2tf.namespace import operator
 from imp2tf.operations import in_place
 from imp2tf.quote import GIVEN, quote, quote_expr

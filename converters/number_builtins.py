@@ -9,11 +9,12 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.alternatives import number_of, over, truth
-from imp2tf.arithmetic import as_number, in_int_range, run_operation
+from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.errors import NeedsValue, fall_back
-from imp2tf.heap import is_user_function
+from imp2tf.kinds import is_user_function
 from imp2tf.operations import binary_operation, truth_as_number
+from imp2tf.python_numbers import as_number, in_int_range
 from imp2tf.region import stop_if
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, Union, is_tensor, is_variable, numpy_value

@@ -16,13 +16,14 @@ import gast
 import tensorflow as tf
 
 from imp2tf.alternatives import over, raise_error
+from imp2tf.courses import handled
 from imp2tf.errors import RaisesUnderTry, fall_back
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.exits import NONE, RAISE, exit_code, none_under_way
 from imp2tf.namespace import operator, rt
 from imp2tf.quote import GIVEN, quote, quote_expr
 from imp2tf.records import OnItsWay, narrowed, on_its_way, split_records
-from imp2tf.region import cond, handled, select
+from imp2tf.region import cond, select
 from imp2tf.rewrite import Block, Converter
 from imp2tf.session import current
 from imp2tf.states import State

@@ -22,12 +22,13 @@ from imp2tf.container_methods import ContainerMethod, container_method
 from imp2tf.disabled import is_disabled
 from imp2tf.errors import Fallback, ForeignCall, NeedsValue, SeveralKinds, UnsupportedSyntax, fall_back
 from imp2tf.exceptions import innermost, user_frames
-from imp2tf.heap import contents, is_drop_in, is_user_function
+from imp2tf.heap import contents
+from imp2tf.kinds import is_drop_in, is_user_function
 from imp2tf.opaque import call_disabled
+from imp2tf.paths import scope
 from imp2tf.places import Attribute
 from imp2tf.purity import has_plain_new
 from imp2tf.refusals import as_eager, eager_error
-from imp2tf.region import scope
 from imp2tf.session import Session, active, current, resumed, suspended
 from imp2tf.sources import Member
 from imp2tf.tf_compat import builds_inside, in_eager_mode

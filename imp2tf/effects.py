@@ -12,7 +12,8 @@ from imp2tf.exceptions import StopRun, innermost, user_frames
 from imp2tf.growable import pushes_since
 from imp2tf.ordering import changes_state
 from imp2tf.places import Contents, Place, Tail
-from imp2tf.plan import Build, Recipe, Recorder
+from imp2tf.plan import Recorder
+from imp2tf.recipes import Build, Recipe
 from imp2tf.remembered import NumberMemory
 from imp2tf.results import ANYTHING, Kind, Raised, Site, is_fresh, join_kinds, kind_of
 from imp2tf.session import Session, current, hosting

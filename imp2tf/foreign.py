@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from imp2tf.arithmetic import as_tensor, holds_runtime, run_operation
+from imp2tf.arithmetic import holds_runtime, run_operation
 from imp2tf.constants import constant, is_constant_of_run
 from imp2tf.errors import ForeignCall, NeedsValue, NoSource, fall_back
 from imp2tf.exceptions import innermost, user_frames
 from imp2tf.forcing import computed
-from imp2tf.heap import is_container, is_user_function
+from imp2tf.kinds import is_container, is_user_function
 from imp2tf.lowering import adopted, lowered, materialized
 from imp2tf.opaque import call_library
 from imp2tf.ordering import made_by_program
@@ -32,6 +32,7 @@ from imp2tf.purity import (
     works_on_values,
     writes_into_argument,
 )
+from imp2tf.python_numbers import as_tensor
 from imp2tf.session import current
 from imp2tf.stacked_lists import StackedList, call_with_list
 from imp2tf.values import Deferred, PyNumber, StandIn

@@ -22,7 +22,7 @@ from imp2tf.analysis.flow import has_await
 from imp2tf.analysis.updates import updates_of
 from imp2tf.disabled import is_disabled
 from imp2tf.errors import Fallback
-from imp2tf.heap import is_drop_in, is_user_function
+from imp2tf.kinds import is_drop_in, is_user_function
 from imp2tf.purity import has_plain_new, is_numpy_function, is_pure, is_tensorflow
 from imp2tf.results import Changed, Profile, Raised, Site, is_fresh, kind_of, name_of_callee, watched_arguments
 from imp2tf.source import SourceUnavailable, bind, compile_node, lambda_to_function, read

@@ -30,8 +30,8 @@ from imp2tf.inspection import nodes_of
 from imp2tf.logs import is_logged, log
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
+from imp2tf.relaxations import Relaxations
 from imp2tf.results import Profile
-from imp2tf.session import Relaxations
 from imp2tf.stance import stance
 from imp2tf.structures import Structures
 from imp2tf.substitution import substitutions

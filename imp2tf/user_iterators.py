@@ -7,8 +7,8 @@ from imp2tf.calls import call
 from imp2tf.cursors import Cursor
 from imp2tf.errors import ForeignCall, fall_back
 from imp2tf.exceptions import ProgramRaise
-from imp2tf.heap import is_user_function
 from imp2tf.iteration import cursor_of
+from imp2tf.kinds import is_user_function
 
 __all__ = ["user_cursor"]
 

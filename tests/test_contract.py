@@ -15,7 +15,7 @@ UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 
 PRIVATE_TENSORFLOW = "tensorflow.python"
 AUTOGRAPH = "tensorflow.python.autograph"
-PRIVATE_TENSORFLOW_ALLOWED_IN = "imp2tf.tf_compat"
+PRIVATE_TENSORFLOW_ALLOWED_IN = "imp2tf.tf_compat.private"
 
 PYTHON_FILES = [
     path

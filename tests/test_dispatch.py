@@ -23,7 +23,7 @@ WARM = 6 * trials.CALLS + int(trials.OPTIMISER)  # calls after which a trial has
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """How graphs are called: on the calling thread, on the runtime's threads, as TensorFlow documents it."""
     prefer(monkeypatch, trials.INLINE if request.param == "inline" else trials.APART)
-    monkeypatch.setattr(tf_compat, "PRIVATE_CALLS", request.param != "public")
+    monkeypatch.setattr(tf_compat.switches, "PRIVATE_CALLS", request.param != "public")
     return str(request.param)
 
 

@@ -15,41 +15,47 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "base",
         (
-            "errors", "options", "logs", "collecting", "stance", "disabled", "trials", "tf_compat", "tf_probes", "eager_tensors",
-            "quick_graphs", "quick_operations", "namespace", "purity",
+            "errors", "options", "logs", "collecting", "stance", "disabled", "trials", "tf_compat", "tf_compat.*", "tf_probes",
+            "eager_tensors", "quick_graphs", "quick_operations", "namespace", "purity",
         ),
     ),
     (
         "reading programs",
         ("source", "source_file", "mangling", "quote", "analysis", "analysis.*", "inversion", "rewrite", "targets", "conversion"),
     ),
-    ("values and the heap", ("values", "places", "remembered", "sources", "session", "heap", "object_keys", "tracebacks", "links", "arrays",
-                             "results", "reach", "seed_stream")),
+    (
+        "values and the heap",
+        (
+            "values", "kinds", "places", "remembered", "sources", "relaxations", "session", "lifting", "heap", "object_keys",
+            "tracebacks", "links", "arrays", "results", "reach", "seed_stream",
+        ),
+    ),
     ("the lattice", ("snapshots", "specs", "compound_specs", "growable", "tables", "join", "sharing")),
     (
         "regions of the graph",
         (
-            "placement", "plan", "effects", "ordering", "inspection", "exceptions", "random_ops", "connectivity", "junctions", "records",
-            "states", "region", "looping", "exits", "xla", "xla.*", "speculation",
+            "placement", "recipes", "element_recipes", "plan", "effects", "ordering", "inspection", "exceptions", "random_ops",
+            "connectivity", "junctions", "records", "states", "paths", "courses", "region", "looping", "exits", "xla", "xla.*",
+            "speculation",
         ),
     ),
     (
         "what operators share",
         (
-            "alternatives", "arithmetic", "array_items", "attributes", "calls", "constants", "container_cursors", "container_items",
-            "container_methods", "containers", "copies", "cursors", "deferred_calls", "dict_views", "elements", "endless",
-            "forcing", "foreign", "format_fields", "generated_methods", "generators", "growable_items", "iterables", "iteration", "lengths",
-            "loops", "lowering", "managers", "module_attributes", "opaque", "operations", "picking",
-            "refusals", "runs", "searches", "stacked_lists", "state_lists", "substitution", "table_items", "texts", "try_state",
-            "user_iterators",
+            "alternatives", "python_numbers", "arithmetic", "array_items", "object_fields", "attributes", "attribute_writes", "calls",
+            "constants", "container_cursors", "container_items", "container_methods", "containers", "copies", "cursors", "deferred_calls",
+            "dict_views", "elements", "endless", "forcing", "foreign", "format_fields", "generated_methods", "generators",
+            "growable_items", "iterables", "iteration", "lengths", "loops", "lowering", "managers", "module_attributes", "opaque",
+            "operations", "picking", "refusals", "runs", "searches", "stacked_lists", "state_lists", "substitution", "table_items",
+            "texts", "try_state", "user_iterators",
         ),
     ),
     ("features", ("converters", "converters.*")),
     (
         "running",
         (
-            "accounts", "structures", "parameters", "input_signature", "guards", "profile", "taped", "graph", "trace", "verify", "tracing",
-            "dispatch", "embedding", "report",
+            "accounts", "structures", "parameters", "input_signature", "guards", "profile", "taped", "graph", "trace", "verify",
+            "tracing", "dispatch", "embedding", "report",
         ),
     ),
     ("front ends", ("__init__", "__main__", "api", "distribution", "keras", "keras.*", "export", "export_*", "check")),

@@ -63,7 +63,7 @@ def test_sums_in_blocks(name: str, shape: list[int], way: Callable) -> None:
 @pytest.mark.parametrize("shape", [[], [3]])
 @pytest.mark.parametrize("name", AS_TENSORFLOW_CALLS)
 def test_sums_in_blocks_where_tensorflow_makes_the_call(name: str, shape: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tf_compat, "PRIVATE_CALLS", False)
+    monkeypatch.setattr(tf_compat.switches, "PRIVATE_CALLS", False)
     f = _by_branch(SUMS[name])
     converted = imp2tf.convert(f, profile_runs=0)
     x, y = tf.ones(shape), tf.constant(2.0)

@@ -1,0 +1,89 @@
+"""The options of a call for TensorFlow's optimizer of graphs, under which it computes what the graph says."""
+from __future__ import annotations
+
+import contextlib
+import functools
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import tensorflow as tf
+
+from imp2tf.tf_compat import switches
+from imp2tf.tf_compat.private import FuncGraph
+from imp2tf.tf_compat.private import context as _context
+
+
+@functools.lru_cache(maxsize=64)
+def without_optimizer(config: bytes) -> bytes:
+    """The options of a call, without TensorFlow's optimizer of graphs."""
+    options = tf.compat.v1.ConfigProto.FromString(config)
+    options.graph_options.rewrite_options.disable_meta_optimizer = True
+    return bytes(options.SerializeToString(deterministic=True))
+
+
+@functools.lru_cache(maxsize=64)
+def optimised_once(config: bytes, with_blocks: bool) -> bytes:
+    """The options of a call whose graph is optimised in one round, if the program does not say how many: a second one finds little."""
+    options = tf.compat.v1.ConfigProto.FromString(_without_sums(config) if with_blocks else config)
+    rewriting = options.graph_options.rewrite_options
+    if rewriting.meta_optimizer_iterations == 0:
+        rewriting.meta_optimizer_iterations = 1
+    return bytes(options.SerializeToString(deterministic=True))
+
+
+@functools.lru_cache(maxsize=64)
+def _without_sums(config: bytes) -> bytes:
+    """The options of a call of a graph with branches or loops, in which the optimizer does sums wrong.
+
+    Of ``x + (x + 0.0)`` it leaves an empty tensor (seen with TensorFlow 2.21).
+    """
+    options = tf.compat.v1.ConfigProto.FromString(config)
+    options.graph_options.rewrite_options.arithmetic_optimization = options.graph_options.rewrite_options.OFF
+    return bytes(options.SerializeToString(deterministic=True))
+
+
+BLOCKS = frozenset({"If", "StatelessIf", "While", "StatelessWhile", "Case", "StatelessCase"})
+_have_blocks: weakref.WeakKeyDictionary[FuncGraph, bool] = weakref.WeakKeyDictionary()
+
+
+def has_blocks(graph: FuncGraph) -> bool:
+    """Whether a finished graph has branches or loops."""
+    found = _have_blocks.get(graph)
+    if found is None:
+        found = _have_blocks[graph] = any(op.type in BLOCKS for op in graph.get_operations())
+    return found
+
+
+@contextlib.contextmanager
+def careful(graph: FuncGraph) -> Iterator[None]:
+    """TensorFlow's own call of a graph, with options under which it computes what it says."""
+    if not switches.PRIVATE_CALLS or not has_blocks(graph):
+        yield
+        return
+    context = _context.context()
+    before = context.function_call_options
+    context.function_call_options = _careful_options(before.executor_type, before.config_proto_serialized)
+    try:
+        yield
+    finally:
+        context.function_call_options = before
+
+
+@functools.lru_cache(maxsize=64)
+def _careful_options(executor: str | None, config: bytes) -> Any:
+    without_sums = tf.compat.v1.ConfigProto.FromString(_without_sums(config))
+    return _context.FunctionCallOptions(executor_type=executor, config_proto=without_sums)
+
+
+SUMS = frozenset({"Add", "AddV2", "AddN", "Mul"})
+DONE = ("_grappler_ArithmeticOptimizer_AddOpsRewriteStage", "_grappler_ArithmeticOptimizer_MinimizeBroadcasts")
+
+
+def keep_sums(graph: FuncGraph) -> None:
+    """Tell the optimizer that it has been over the sums of a branch or loop: where calls are TensorFlow's own, it would do some wrong."""
+    done = tf.compat.v1.AttrValue(b=True)
+    for op in graph.get_operations():
+        if op.type in SUMS:
+            for name in DONE:
+                op._set_attr(name, done)
