@@ -259,7 +259,7 @@ def no_more_items_than_needed_are_asked_for() -> World:
     return fn, [call(f32(2.0), end) for end in (1, 2, 3, 5, None)]
 
 
-@program("unpacking", graph=True)
+@program("unpacking")
 def an_endless_iterator_has_too_many_items() -> World:
     def fn(x):
         a, b = Counting(x)
@@ -303,3 +303,46 @@ def too_many_items_in_a_loop_of_the_graph() -> World:
             x = x + float(counting.asked) * e
         return x
     return fn, [call(f32([1.0, 2.0]), f32(0.5)), call(f32([2.0, 1.0, 4.0]), f32(0.5))]
+
+
+class Growing(Counting):
+    def __next__(self):
+        self.asked += 1
+        self.value = self.value + 1.0
+        if self.value > 4.0:
+            raise StopIteration
+        return self.value
+
+
+@program("unpacking", graph=True)
+def an_iterator_that_the_run_ends() -> World:
+    def fn(x, caught):
+        growing = Growing(x)
+        if not caught:
+            a, b = growing
+            return a, b, growing.asked
+        try:
+            a, b = growing
+        except ValueError as error:
+            return str(error), growing.asked
+        return a, b, growing.asked
+    return fn, [call(f32(x), caught) for caught in (True, False) for x in (2.5, 3.5, 1.0, 5.0, -9.0)]
+
+
+@program("unpacking")
+def a_generator_with_too_many_items() -> World:
+    def items(x):
+        for k in range(4):
+            print("item", k)
+            yield x * k
+
+    def fn(x, count):
+        try:
+            if count == 2:
+                a, b = items(x)
+            else:
+                a, b, c, d = items(x)
+        except ValueError as error:
+            return str(error)
+        return a, d
+    return fn, [call(f32(2.0), 2), call(f32(2.0), 4)]
