@@ -59,7 +59,10 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "verify", "tracing", "dispatch", "embedding", "report",
         ),
     ),
-    ("front ends", ("__init__", "__main__", "api", "distribution", "keras", "keras.*", "export", "export_*", "check")),
+    (
+        "front ends",
+        ("__init__", "__main__", "api", "converted_function", "distribution", "keras", "keras.*", "export", "export_*", "check"),
+    ),
 )  # fmt: skip
 
 REGISTRY = "imp2tf.converters"
