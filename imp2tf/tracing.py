@@ -61,7 +61,7 @@ class FallbackRecord:
     count: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """For machines."""
+        """The record as ``stats()`` shows it."""
         return {
             "code": self.code,
             "file": self.location.filename if self.location else None,
