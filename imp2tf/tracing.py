@@ -190,6 +190,7 @@ class Tracer:
                 if self.relaxations.learned() != learned or self._presumed_too_much():
                     continue
                 if not self.relaxations.active():
+                    self.relaxations.presuming = self.options.reduce_retracing  # that was not what stood in the way
                     raise
                 self._give_up_relaxing()
         self._drop_superseded(graph, values)
