@@ -128,7 +128,7 @@ def _first_that(value: Any, wanted: bool) -> Any:
 
 
 def _first_of_many(value: Any, wanted: bool) -> Any:
-    """The same over items of run-time length: a loop that ends at the first such item."""
+    """As `_first_that`, over items of run-time length: a loop that ends at the first such item."""
     cursor, met = cursor_over(value), Box(False)
     state = NO_STATE.plus(met)
     for box in cursor.boxes:
@@ -149,7 +149,7 @@ def _first_of_many(value: Any, wanted: bool) -> Any:
 
 
 def _first_pushed(pushed: Pushed, wanted: bool) -> Any:
-    """The same over a generator, which ends at the first such item."""
+    """As `_first_that`, over a generator, which ends at the first such item."""
     met = Box(False)
 
     def visit(item: Any) -> Any:

@@ -131,7 +131,7 @@ def _leave(manager: Any) -> None:
 
 
 def _told(manager: Any, error: Any) -> Any:
-    """What ``__exit__`` answers to an exception."""
+    """The result of ``__exit__`` when it is told of an exception."""
     if isinstance(error, Union):
         return over(error, lambda one: _told(manager, one))
     if isinstance(manager, contextlib.suppress):

@@ -19,7 +19,7 @@ SAVED = 0.5  # of the time of a call in Python: what a call of a graph saves, by
 
 
 class Account:
-    """Of one function."""
+    """What the traces of one function have cost, and what its calls have saved."""
 
     def __init__(self) -> None:
         self._traced = self._in_python = 0.0
@@ -27,7 +27,7 @@ class Account:
 
     @contextmanager
     def tracing(self) -> Iterator[None]:
-        """What runs inside is a trace."""
+        """Count the time spent inside as tracing."""
         started = time.perf_counter()
         try:
             yield
@@ -36,7 +36,7 @@ class Account:
 
     @contextmanager
     def python(self) -> Iterator[None]:
-        """What runs inside is a call made by Python."""
+        """Count the time spent inside as a call that ran as Python."""
         started = time.perf_counter()
         try:
             yield

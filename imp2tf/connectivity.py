@@ -33,7 +33,7 @@ Taken = tuple[tuple[Junction, "Ways | Turns"], ...]  # what a run, or one turn o
 
 @dataclass(frozen=True)
 class Turns:
-    """What a loop did: its ways, what all turns before the last ones did together (None: there were none), what each of those did."""
+    """The turns of a loop: its ways, what all but the last turns did together (None: there were none), and what each last one did."""
 
     ways: Ways
     before: Taken | None

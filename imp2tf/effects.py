@@ -110,7 +110,7 @@ def _catching(function: Callable[..., Any], name: str, site: Site, where: Locati
 
 
 def detached(tensor: tf.Tensor) -> tf.Tensor:
-    """A tensor of Python, or for it: no gradient flows through."""
+    """A tensor that is passed to Python or comes from it, so that no gradient flows through."""
     return tf.stop_gradient(tensor) if tensor.dtype.is_floating or tensor.dtype.is_complex else tensor
 
 
@@ -147,7 +147,7 @@ def _call_at_run_time(function: Callable[..., Any], values: Sequence[Any], retur
 
 
 def _commits_if_any(session: Session, recorder: Recorder) -> list[tuple[Recipe, Recipe]]:
-    """What an exception of a host call would commit; nothing where a call that ended here could not."""
+    """The writes that an exception of a host call would commit; none if the call could not end here."""
     if session.embedded:
         return []
     count = len(recorder.tensors)
@@ -197,7 +197,7 @@ def pending_owners(session: Session) -> list[Any]:
 
 
 def commits(session: Session, recorder: Recorder) -> list[tuple[Recipe, Recipe]]:
-    """Where, and what, a call that ended now would write to the heap that the caller sees."""
+    """The places and values that a call would write to the caller's heap if it ended now."""
     plan: list[tuple[Recipe, Recipe]] = []
     for place, value in list(session.store.items()):
         if session.is_born(place.owner) or is_unchanged(session, place, value):

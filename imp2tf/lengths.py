@@ -127,7 +127,7 @@ def _is_known(pred: tf.Tensor, way: bool) -> bool:
 
 
 def _condition(pred: tf.Tensor, holds: bool) -> tuple[tf.Tensor, bool]:
-    """A condition without what turns it around, and without Ifs that only number their branches."""
+    """A condition without negations and without Ifs that only number their branches; and whether that condition holds."""
     while is_symbolic_tensor(pred := _root(pred)):
         op = pred.op
         if op.type == "LogicalNot":

@@ -241,7 +241,7 @@ def _widened(session: Session, layout: _Layout, wider: list[Spec], fresh: dict[P
 
 
 def kept(spec: Spec) -> Spec:
-    """Nothing of an abandoned trace may survive as a constant."""
+    """A spec in which nothing of an abandoned trace survives as a constant."""
     if isinstance(spec, Constant) and isinstance(spec.value, (tf.Tensor, PyNumber, Union, Deferred)):
         return describe(spec.value)
     return spec

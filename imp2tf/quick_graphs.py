@@ -39,7 +39,7 @@ def make_quick(graph: FuncGraph) -> FuncGraph:
 
 
 class _Quick:
-    """What is put over a class of graphs."""
+    """A mixin that is put over a class of graphs."""
 
     works = True  # until this TensorFlow is found to be built otherwise
 
@@ -101,7 +101,7 @@ def are_constants_shared() -> bool:
 
 
 def constants_apart() -> AbstractContextManager[None]:
-    """The program's own code runs inside, which can name what it makes."""
+    """Let constants made inside be objects of their own: the program's code runs there, and can name them."""
     return constants_shared(False)
 
 

@@ -58,7 +58,7 @@ class Relaxations:
                 self.arrays.setdefault(source, tf.TensorShape(value.shape))
 
     def presume_nothing(self) -> None:
-        """What was presumed may be what stands in the way of a graph."""
+        """Give up what was only presumed: it may be the reason why there is no graph."""
         for source in self.presumed:
             self.arrays.pop(source, None)
         self.presumed, self.presuming = set(), False

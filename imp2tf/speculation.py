@@ -90,7 +90,7 @@ def _assume(session: Session, wrong: tf.Tensor, failure: Fallback) -> None:
 
 @contextmanager
 def _undone() -> Iterator[None]:
-    """What the trace did inside counts for nothing if it gives up."""
+    """Undo everything that the trace did inside if it gives up there."""
     session = current()
     before = {name: _copied(value) for name, value in vars(session).items() if name not in LASTING}
     try:

@@ -113,7 +113,7 @@ class Tracer:
         self.context = eager_context()
 
     def _forget_graphs(self) -> None:
-        """Functions have got substitutes since: what was traced, or given up, may be traced otherwise now."""
+        """Forget all graphs, because substitutes were registered since: everything may be traced differently now."""
         with self.lock:
             self.substitutions = substitutions()
             self.graphs, self.settled, self.failures_in_a_row = [], None, 0
@@ -136,13 +136,13 @@ class Tracer:
         return None
 
     def _bring_forward(self, graph: Graph) -> None:
-        """Graphs that are used stay in front; those that are not come to the end, where they are dropped."""
+        """Move a graph that is used to the front. Graphs that are not used come to the end, where they are dropped."""
         with contextlib.suppress(ValueError):  # another thread did it, or it was dropped
             self.graphs.remove(graph)
             self.graphs.insert(0, graph)
 
     def _start_anew(self) -> None:
-        """TensorFlow was set up anew: it has forgotten the graphs."""
+        """Forget all graphs, because TensorFlow was set up anew and has forgotten them."""
         self.graphs, self.context = [], eager_context()
 
     def _new_graph(self, values: Sequence[Any]) -> Ready | ConversionError:
@@ -250,7 +250,7 @@ class Tracer:
         return found
 
     def _give_up_relaxing(self) -> None:
-        """What was relaxed steers Python: keep it constant from now on."""
+        """Keep what was relaxed constant from now on, because it steers Python."""
         relaxed = {source for source, _ in self.relaxations.shapes} | set(self.relaxations.arrays)
         self.relaxations.constant |= self.relaxations.numbers | relaxed
         self.relaxations.presume_nothing()

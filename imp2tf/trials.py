@@ -70,7 +70,7 @@ class Trial:
         next(self._steps)
 
     def took(self, form: Form, seconds: float) -> None:
-        """A call in some form took this long."""
+        """Note how long a call in some form took."""
         if form != self.form or not self._lock.acquire(blocking=False):
             return  # of several threads, one is heard
         try:

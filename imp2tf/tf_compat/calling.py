@@ -182,13 +182,13 @@ class _Named:
         self.name = name
 
     def add_to_graph(self, graph: Any) -> None:
-        """It is known already."""
+        """Do nothing: the graph knows the function already."""
 
 
 def direct_call(
     concrete: Any, may_inline: Callable[[], bool], may_switch: bool, compiler: Compiler | None = None,
 ) -> Callable[[list[tf.Tensor]], list[tf.Tensor]]:
-    """How to call a concrete function on what it captures while no tape watches that."""
+    """A function that calls a concrete function on the tensors it captures, while no tape watches them."""
     if switches.PRIVATE_CALLS:
         with contextlib.suppress(AttributeError):
             return DirectCall(concrete._inference_function, may_inline, may_switch, compiler)

@@ -60,7 +60,7 @@ class Compiler:
         self._weight = 0
 
     def predicted(self) -> float:
-        """How many seconds it will take."""
+        """The predicted time to compile, in seconds."""
         if not self._weight:
             self._weight = sum(map(weight_of, self._graph.get_operations()))
         return FIXED + self.seconds_each * self._weight
@@ -138,7 +138,7 @@ _at_work: list[threading.Thread] = []
 
 @atexit.register
 def _finish() -> None:
-    """TensorFlow must not be taken down while it compiles."""
+    """At the end of the program, wait for the thread: TensorFlow must not be taken down while it compiles."""
     for thread in list(_at_work):
         thread.join()
 
