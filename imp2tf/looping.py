@@ -27,7 +27,7 @@ from imp2tf.random_ops import draw_eagerly, readable
 from imp2tf.region import emit_raise
 from imp2tf.session import Log, Session, current
 from imp2tf.sharing import untouched, with_aliases
-from imp2tf.snapshots import freeze
+from imp2tf.snapshots import Snapshot, freeze
 from imp2tf.specs import SCALAR, Constant, Spec
 from imp2tf.states import Box, State, Variables
 from imp2tf.tf_compat import build_while, tape_may_record
@@ -140,7 +140,12 @@ def _first_layout(session: Session, site: Hashable, entry: list[Any]) -> _Layout
 
 def _first_guess(value: Any) -> Spec:
     """Tensors and run-time numbers are likely to change in the loop; Python values stay constants until they do."""
-    return describe(value) if isinstance(value, (tf.Tensor, PyNumber, Deferred)) else Constant(value)
+    return describe(value) if isinstance(value, (tf.Tensor, PyNumber, Deferred)) or _is_frozen_union(value) else Constant(value)
+
+
+def _is_frozen_union(value: Any) -> bool:
+    """Whether a value is one of several, among them containers that were frozen."""
+    return isinstance(value, Union) and any(isinstance(one, Snapshot) or _is_frozen_union(one) for one in value.alternatives)
 
 
 def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, entry: list[Any], layout: _Layout,
