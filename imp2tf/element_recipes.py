@@ -1,13 +1,14 @@
 """Recipes of what containers hold: lists, dicts and sets of the run, lists of run-time length, and tables."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
 from imp2tf.compound_specs import holds_objects, may_be_lost
 from imp2tf.errors import LostValue, fall_back
-from imp2tf.growable import GrowableList, is_stackable, last_pushed, stacked_column
+from imp2tf.growable import growable_length, has_one_shape, is_stackable, items_of, last_pushed, stacked_column
 from imp2tf.places import Entries
 from imp2tf.recipes import Build, Recipe, Recipes
 from imp2tf.remembered import rows_of
@@ -115,7 +116,6 @@ class ElementRecipes(Recipes):
         return lambda build: dict(zip(python_keys(kind, build.tensors[keys]), values(build), strict=True))
 
     def _growable(self, found: Growable) -> Recipe:
-        spec = GrowableList(found.element, shifted=found.shifted)
         element = found.element
         if holds_objects(element):
             self._lists.add(id(found))
@@ -125,16 +125,27 @@ class ElementRecipes(Recipes):
             fall_back(LostValue, "an object made anew in a branch or loop leaves the function in a list")
         if is_stackable(element):
             return self._stacked(found, element)
-        start, count = len(self.tensors), len(found.handles)
-        self.tensors.extend(found.handles)
-        session = self.session
+        rows, session = self._rows(found), self.session
         objects = {id(one): self._add(one) for one in constants_in(element) if session.is_born(one) or id(one) in session.sources}
 
         def make(build: Build) -> Any:
             with realizing({key: recipe(build) for key, recipe in objects.items()}):
-                return spec.realize(iter(build.tensors[start: start + count]))
+                return [element.realize(iter(row)) for row in rows(build)]
 
         return make
+
+    def _rows(self, found: Growable) -> Recipe:
+        """The tensors of each element. Those of one shape leave the graph as one tensor; of others, the list leaves it."""
+        columns = [_column_recipe(self._index(stacked_column(found, number)), None) if has_one_shape(component)
+                   else _column_recipe(self._index(found.handles[number + 1]), component[0])
+                   for number, component in enumerate(found.element.components())]
+        length = self._index(growable_length(found))
+
+        def rows(build: Build) -> Any:
+            count = int(build.tensors[length].numpy())
+            return zip(*[column(build, count) for column in columns], strict=True) if columns else [()] * count
+
+        return rows
 
     def _stacked(self, found: Growable, element: Any) -> Recipe:
         """Elements of one shape leave the graph as one tensor, tuples as one for each of their parts."""
@@ -162,6 +173,13 @@ class ElementRecipes(Recipes):
         several = len(self._taken) + len(self._lists) > 1
         if (several and (self._taken or shared)) or (self._lists and shared > 1):
             fall_back(LostValue, "an object in a list of run-time length leaves the function in two places")
+
+
+def _column_recipe(index: int, dtype: tf.DType | None) -> Callable[[Build, int], list[tf.Tensor]]:
+    """One of the tensors of each of so many elements, from a tensor of all of them or, with a dtype, from a TensorList."""
+    if dtype is None:
+        return lambda build, count: rows_of(build.tensors[index])
+    return lambda build, count: items_of(build.tensors[index], dtype, count)
 
 
 def _dropped(there: list[Any], made: list[Any]) -> int:

@@ -14,8 +14,8 @@ from imp2tf.region import stop_if
 from imp2tf.values import NUMBER_DTYPES, PyNumber, number_kind
 
 __all__ = [
-    "BINARY", "COMPARE", "OVERFLOW", "UNARY", "UNUSUAL_POWER", "Function", "as_number", "as_tensor", "in_int_range", "number_tensor",
-    "of_numbers",
+    "BINARY", "COMPARE", "OVERFLOW", "UNARY", "UNUSUAL_POWER", "Function", "as_number", "as_tensor", "divided", "in_int_range",
+    "number_tensor", "of_numbers",
 ]
 
 Function = Callable[..., Any]
@@ -116,18 +116,50 @@ def _type_error(op: str, kinds: tuple[str | None, str | None]) -> TypeError:
     return TypeError(f"unsupported operand type(s) for {op}: '{kinds[0]}' and '{kinds[1]}'")
 
 
-def _division(op: str, a: Any, b: Any, kind: str) -> PyNumber:
+def divided(a: Any, b: Any) -> tuple[PyNumber, PyNumber]:
+    """``divmod(a, b)`` of numbers."""
+    kind = "float" if "float" in (number_kind(a), number_kind(b)) else "int"
+    divisor = _divisor("divmod", a, b, kind)
+    if kind == "float":
+        quotient, rest = _float_divmod(as_number(a, kind), divisor)
+        return PyNumber(kind, quotient), PyNumber(kind, rest)
+    dividend = as_number(a, kind)
+    return PyNumber(kind, tf.math.floordiv(dividend, divisor)), PyNumber(kind, tf.math.floormod(dividend, divisor))
+
+
+def _divisor(op: str, a: Any, b: Any, kind: str) -> tf.Tensor:
     divisor = as_number(b, kind)
     if isinstance(b, PyNumber) or not b:
         stop_if(tf.equal(divisor, 0), _division_error(op, kind, number_kind(a), number_kind(b)))
+    return divisor
+
+
+def _division(op: str, a: Any, b: Any, kind: str) -> PyNumber:
+    divisor = _divisor(op, a, b, kind)
+    if kind == "float" and op != "/":
+        quotient, rest = _float_divmod(as_number(a, kind), divisor)
+        return PyNumber(kind, quotient if op == "//" else rest)
     function = {"/": tf.divide, "//": tf.math.floordiv, "%": tf.math.floormod}[op]
     return PyNumber(kind, function(as_number(a, kind), divisor))
+
+
+def _float_divmod(a: tf.Tensor, b: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Python's floor division, which goes by the exact rest: 1.0 // 0.1 is 9.0, although 1.0 / 0.1 is 10.0; and the rest."""
+    zero, one = tf.constant(0.0, a.dtype), tf.constant(1.0, a.dtype)
+    signed_zero = tf.where(b < zero, -zero, zero)
+    exact = tf.truncatemod(a, b)
+    other_side = tf.not_equal(exact, zero) & tf.not_equal(b < zero, exact < zero)
+    quotient = (a - exact) / b - tf.where(other_side, one, zero)
+    whole = tf.floor(quotient)
+    whole = tf.where(quotient - whole > 0.5, whole + one, whole)
+    return tf.where(tf.equal(quotient, zero), a / b * zero, whole), tf.where(
+        tf.equal(exact, zero), signed_zero, tf.where(other_side, exact + b, exact))
 
 
 def _division_error(op: str, kind: str, kind_a: str | None, kind_b: str | None) -> ZeroDivisionError:
     zeros = {"int": 0, "float": 0.0, "bool": False}
     try:
-        BINARY[op]({"int": 1, "float": 1.0, "bool": True}[kind_a or kind], zeros[kind_b or kind])
+        (divmod if op == "divmod" else BINARY[op])({"int": 1, "float": 1.0, "bool": True}[kind_a or kind], zeros[kind_b or kind])
     except ZeroDivisionError as error:  # this Python's own wording
         return ZeroDivisionError(*error.args)
     raise AssertionError("unreachable")
