@@ -27,7 +27,7 @@ from imp2tf.random_ops import draw_eagerly, readable
 from imp2tf.region import emit_raise
 from imp2tf.session import Log, Session, current
 from imp2tf.sharing import untouched, with_aliases
-from imp2tf.snapshots import freeze
+from imp2tf.snapshots import Snapshot, freeze
 from imp2tf.specs import SCALAR, Constant, Spec
 from imp2tf.states import Box, State, Variables
 from imp2tf.tf_compat import build_while, tape_may_record
@@ -97,7 +97,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     graph = tf.compat.v1.get_default_graph()
     op = last_call(session, graph)
     tensors = iter(built.outputs)
-    told = [next(tensors)] if layout.told else []
+    told = [next(tensors)[:built.turns * width_of(built.junctions)]] if layout.told else []
     note_loop(session, graph, op, go, built.turns, built.junctions, told if built.junctions else [])
     if built.calls_python:
         session.host_ops.add((id(graph), op.name))
@@ -140,7 +140,12 @@ def _first_layout(session: Session, site: Hashable, entry: list[Any]) -> _Layout
 
 def _first_guess(value: Any) -> Spec:
     """Tensors and run-time numbers are likely to change in the loop; Python values stay constants until they do."""
-    return describe(value) if isinstance(value, (tf.Tensor, PyNumber, Deferred)) else Constant(value)
+    return describe(value) if isinstance(value, (tf.Tensor, PyNumber, Deferred)) or _is_frozen_union(value) else Constant(value)
+
+
+def _is_frozen_union(value: Any) -> bool:
+    """Whether a value is one of several, among them containers that were frozen."""
+    return isinstance(value, Union) and any(isinstance(one, Snapshot) or _is_frozen_union(one) for one in value.alternatives)
 
 
 def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, entry: list[Any], layout: _Layout,
@@ -164,7 +169,7 @@ def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state
                     go_on, *packed = _turn(session, step, state, layout, log, pending)
                 except _Widen as wider:
                     junctions = junctions_of(session, graph)
-                    wider.layout.told = wider.layout.told or turns_told(session, junctions) * width_of(junctions.told)
+                    wider.layout.told = max(wider.layout.told, _room(turns_told(session, junctions) * width_of(junctions.told)))
                     raise
                 built.carried_through = {place: list(untouched(found, old_value(place))) for place, found in entered.items()}
             finally:
@@ -185,13 +190,18 @@ def _told(session: Session, layout: _Layout, built: _Built, packed: list[tf.Tens
     junctions = junctions_of(session, graph)
     turns = turns_told(session, junctions)
     size = turns * width_of(junctions.told)
-    if size != layout.told and results_vary(graph, packed):
-        raise _Widen(dataclasses.replace(layout, told=size))
-    if size and size == layout.told:
+    if size > layout.told and results_vary(graph, packed):
+        raise _Widen(dataclasses.replace(layout, told=_room(size)))
+    if size and size <= layout.told:
         built.turns, built.junctions = turns, junctions.told
-        return [junctions.turned(tensors[0], turns)]
+        return [tf.concat([junctions.turned(tensors[0][:size], turns), tensors[0][size:]], 0)]
     built.turns = turns if ways_are_told(session) and order_matters(graph, tensors[len(tensors) - len(packed):], packed) else 0
     return list(tensors[:1]) if layout.told else []
+
+
+def _room(size: int) -> int:
+    """How many flags to carry where so many are needed: the next trace of the turn may need some more."""
+    return size + max(8, size // 4) if size else 0
 
 
 def _turn(session: Session, step: Callable[[], tf.Tensor], state: State, layout: _Layout, log: Log,

@@ -154,7 +154,8 @@ class Deferred:
     made where it is needed: in a print, an exception, a returned or stored value.
     """
 
-    __slots__ = ("args", "function", "kwargs")
+    __slots__ = ("args", "example", "function", "kwargs")
+    example: Any  # a value of the kind that the run will find, once somebody has computed one
 
     def __init__(self, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> None:
         self.function = function

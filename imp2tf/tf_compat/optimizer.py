@@ -10,6 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.tf_compat import switches
+from imp2tf.tf_compat.eager import operations_are_watched
 from imp2tf.tf_compat.private import FuncGraph
 from imp2tf.tf_compat.private import context as _context
 
@@ -57,13 +58,17 @@ def has_blocks(graph: FuncGraph) -> bool:
 
 @contextlib.contextmanager
 def careful(graph: FuncGraph) -> Iterator[None]:
-    """TensorFlow's own call of a graph, with options under which it computes what it says."""
-    if not switches.PRIVATE_CALLS or not has_blocks(graph):
+    """TensorFlow's own call of a graph, with options under which it computes what it says.
+
+    Where somebody watches operations, without the optimizer, as imp2tf's own first calls are: it makes ``-x`` of ``0 - x``.
+    """
+    watched = operations_are_watched()
+    if not switches.PRIVATE_CALLS or not (watched or has_blocks(graph)):
         yield
         return
     context = _context.context()
     before = context.function_call_options
-    context.function_call_options = _careful_options(before.executor_type, before.config_proto_serialized)
+    context.function_call_options = _careful_options(before.executor_type, before.config_proto_serialized, watched)
     try:
         yield
     finally:
@@ -71,9 +76,9 @@ def careful(graph: FuncGraph) -> Iterator[None]:
 
 
 @functools.lru_cache(maxsize=64)
-def _careful_options(executor: str | None, config: bytes) -> Any:
-    without_sums = tf.compat.v1.ConfigProto.FromString(_without_sums(config))
-    return _context.FunctionCallOptions(executor_type=executor, config_proto=without_sums)
+def _careful_options(executor: str | None, config: bytes, watched: bool) -> Any:
+    options = tf.compat.v1.ConfigProto.FromString(without_optimizer(config) if watched else _without_sums(config))
+    return _context.FunctionCallOptions(executor_type=executor, config_proto=options)
 
 
 SUMS = frozenset({"Add", "AddV2", "AddN", "Mul"})
