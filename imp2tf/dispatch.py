@@ -32,9 +32,9 @@ from imp2tf.verify import unverifiable, verified
 
 __all__ = ["Dispatcher"]
 
-PATIENCE_WITH_PROFILES = 3  # runs in Python that were to show what a call returns, and did not
-MOST_WATCHED = 100  # runs in Python after that, which may still show it
-FAILURES_ALLOWED, CALLS_PER_FAILURE = 2, 10  # an assumption that fails more often than that costs more than it gains
+PATIENCE_WITH_PROFILES = 3  # tracing is given up after so many watched runs that did not show what a call returns
+MOST_WATCHED = 100  # after that, so many more runs in Python are watched
+FAILURES_ALLOWED, CALLS_PER_FAILURE = 2, 10  # an assumption that fails more often than this costs more than it gains
 NESTED = "Python that a running graph calls calls it: TensorFlow may wait for ever for a graph inside a graph"
 TAPED = "a tape records, and would not see where a tensor comes from that Python returns to the graph"
 

@@ -20,8 +20,9 @@ __all__ = ["UNTOLD", "BranchFlags", "Junctions", "Outcomes", "Told", "decided", 
            "turns_told", "ways_are_told", "ways_told", "where_loops_turn", "width_of"]
 
 
-EXACT = (9, 5, 2)  # of the turns of a loop, and of one within it: how many are told of, the first of them for all before
-MOST_FLAGS = 4000  # that one loop carries
+# Of how many turns flags tell: of a loop, of one inside it, and so on. The first of these turns stands for all before it.
+EXACT = (9, 5, 2)
+MOST_FLAGS = 4000  # one loop carries no more
 
 
 @dataclasses.dataclass(frozen=True)

@@ -42,8 +42,8 @@ from imp2tf.trials import Compiler
 
 __all__ = ["Taped"]
 
-MAX_WAYS = 256  # remembered for one graph
-MOST_ELEMENTS = 4096  # of a gradient that is looked at
+MAX_WAYS = 256  # so many ways of a run are remembered for one graph
+MOST_ELEMENTS = 4096  # larger gradients are not searched for zeros
 # Kinds of operations through which NaN flows back to all of their inputs, or that no gradient passes. Others may drop what flows, in part
 # (`x[0]`) or where it is closed (`tf.maximum`): zero is then eager's gradient, too.
 TRANSPARENT = frozenset({

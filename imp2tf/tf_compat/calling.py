@@ -20,8 +20,8 @@ from imp2tf.tf_compat.private import ops as _ops
 from imp2tf.tf_compat.private import runtime as _runtime
 from imp2tf.trials import APART, COMPILED, QUICK, Compiler, Form, Trial
 
-MOST_MISSES = 3  # calls that the twin of a graph may not be able to serve
-OTHER: Form = ()  # of a call that says nothing about the form on trial
+MOST_MISSES = 3  # a twin that cannot serve so many calls is given up
+OTHER: Form = ()  # the form of a call that says nothing about the form on trial
 REFUSALS = (tf.errors.OpError, _core._NotOkStatusException)
 
 
