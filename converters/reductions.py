@@ -103,9 +103,10 @@ def _first_that(value: Any, wanted: bool) -> Any:
     pushed = as_pushed(value)
     if pushed is not None:
         return _first_pushed(pushed, wanted)
-    if isinstance(value, (GeneratorValue, MapCursor)):
-        items = drained(value.iterable if isinstance(value, GeneratorValue) else value.cursor)
-        step: Any = value.step if isinstance(value, GeneratorValue) else value.function
+    if isinstance(value, GeneratorValue):
+        value = MapCursor(value.opened().step, cursor_over(value.iterable))
+    if isinstance(value, MapCursor):
+        items, step = drained(value.cursor), value.function
     else:
         items, step = None if is_users_iterable(value) else drained(value), None
     if items is None:

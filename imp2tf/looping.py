@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import sys
+import types
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -14,8 +16,8 @@ import tensorflow as tf
 
 from imp2tf.connectivity import order_matters
 from imp2tf.courses import Course, leaving_in, raise_pending
-from imp2tf.errors import NoFixpoint, fall_back
-from imp2tf.exceptions import ProgramRaise, user_frames
+from imp2tf.errors import NoFixpoint, fall_back, is_own_file
+from imp2tf.exceptions import ProgramRaise
 from imp2tf.heap import old_value
 from imp2tf.join import describe, join, without_stale
 from imp2tf.junctions import Told, junctions_of, note_loop, results_vary, turns_told, ways_are_told, width_of
@@ -79,7 +81,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     """A While of the graph: `go` says whether it is entered; `step` runs the body and says whether it goes on, `most` times at most."""
     session = current()
     session.counts["loops"] += 1
-    site = site, tuple(user_frames())
+    site = site, _where()
     note_cells(session, step, state.get, *(one.get for one in session.consumers))
     state = state.also(session.consumers)
     pending = Box() if session.trying else None
@@ -106,6 +108,17 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     arrive(session, state, layout.places, layout.specs, tensors, itself)
     if pending is not None:
         raise_pending(session, pending.value)
+
+
+def _where() -> tuple[Hashable, ...]:
+    """Which of the program's calls lead here; two on one line are told apart."""
+    frames: list[Hashable] = []
+    frame: types.FrameType | None = sys._getframe(2)
+    while frame is not None:
+        if not is_own_file(frame.f_code.co_filename):
+            frames.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(frames)
 
 
 def _settled(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hashable,
