@@ -40,6 +40,9 @@ def _trace_path(session: Session, block: Callable[[], Any], state: State, pendin
 
 def emit_raise(session: Session, raised: ProgramRaise) -> None:
     """Make the program's own exception end the run at this point of the graph."""
+    if isinstance(raised.error, session.ending):
+        session.relaxations.ends_by_run = True
+        fall_back(TraceFailed, "an iterator ends where only the run knows")
     if session.stop is not None:
         session.stop(raised)
         return

@@ -39,6 +39,7 @@ class Relaxations:
     live: set[Source] = dataclasses.field(default_factory=set)  # NumPy arrays that the function changes
     seeded: bool = False  # the function sets a seed itself
     drawn_by_host: bool = False  # Python that the graph calls may draw random numbers too
+    ends_by_run: bool = False  # an iterator of the program ends where only the run knows
     profile: Any = None  # what runs in Python have shown of calls that no graph can look into
     given_up: set[tuple[str, int]] | None = None  # lines whose branches were entered too often to be left out; None: all are
     budget: float | None = None  # seconds that tracing with relaxed shapes may take
@@ -72,7 +73,7 @@ class Relaxations:
 
     def learned(self) -> tuple[Any, ...]:
         """What traces find out themselves; where it differs after one that failed, another may not."""
-        return self.seeded, self.drawn_by_host, len(self.live), len(self.numbers)
+        return self.seeded, self.drawn_by_host, self.ends_by_run, len(self.live), len(self.numbers)
 
     def number(self, source: Source) -> bool:
         """Whether a Python number found there is an input of the graph rather than a constant."""

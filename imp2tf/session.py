@@ -159,6 +159,7 @@ class Session:
         self.callbacks: list[Any] = []  # see `callback`
         self.loop_memo: dict[Hashable, Any] = {}
         self.activations: list[Any] = []
+        self.ending: tuple[Any, ...] = ()  # the exceptions by which iterators end that are asked for an item now
         self.trying = 0  # handlers that may want what is raised now
         self.handlers: list[int] = []  # how deep in the program's calls these are
         self.courses: list[Any] = []  # stretches of the program that exceptions with a handler leave (`imp2tf.courses`)

@@ -16,7 +16,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "base",
         (
             "errors", "options", "logs", "collecting", "stance", "disabled", "trials", "tf_compat", "tf_compat.*", "tf_probes",
-            "eager_tensors", "quick_graphs", "quick_operations", "namespace", "purity",
+            "eager_tensors", "quick_graphs", "quick_operations", "namespace", "purity", "disk_cache",
         ),
     ),
     (
@@ -44,7 +44,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             "alternatives", "python_numbers", "arithmetic", "array_items", "object_fields", "attributes", "attribute_writes", "calls",
             "constants", "container_cursors", "container_items", "container_methods", "containers", "copies", "cursors", "deferred_calls",
-            "dict_views", "elements", "endless", "first_items", "forcing", "foreign", "format_fields", "generated_methods", "generators",
+            "dict_views", "elements", "endless", "fallible", "first_items", "forcing", "foreign", "format_fields", "generated_methods",
+            "generators",
             "growable_items", "iterables", "iteration", "lengths", "loops", "lowering", "managers", "module_attributes", "opaque",
             "operations", "picking", "plain_functions", "refusals",
             "runs", "searches", "stacked_lists", "state_lists", "substitution", "table_items",
@@ -55,8 +56,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "running",
         (
-            "accounts", "structures", "parameters", "input_signature", "guards", "profile", "taped", "graph", "trace", "verify",
-            "tracing", "dispatch", "embedding", "report",
+            "accounts", "structures", "parameters", "input_signature", "guards", "profile", "kept_profiles", "taped", "graph", "trace",
+            "verify", "tracing", "dispatch", "embedding", "report",
         ),
     ),
     ("front ends", ("__init__", "__main__", "api", "distribution", "keras", "keras.*", "export", "export_*", "check")),
