@@ -14,6 +14,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.compound_specs import Items, OneOf
 from imp2tf.connectivity import order_matters
 from imp2tf.courses import Course, leaving_in, raise_pending
 from imp2tf.errors import NoFixpoint, fall_back, is_own_file
@@ -38,6 +39,7 @@ from imp2tf.values import DEAD, Deferred, PyNumber, Union
 __all__ = ["kept", "loop"]
 
 MAX_WIDENINGS = 12
+MOST_LENGTHS = 4
 
 
 class _Widen(BaseException):
@@ -135,7 +137,15 @@ def _settled(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], sta
         finally:
             variables.restore()
             state.set(before)
+        if any(map(_holds_tuples_of_many_lengths, layout.specs)):
+            break
     return fall_back(NoFixpoint, "the state of a loop changes its kind on every turn")
+
+
+def _holds_tuples_of_many_lengths(spec: Spec) -> bool:
+    """Whether a tuple seems to get longer on every turn: to trace a turn for each length would take ever longer."""
+    lengths = {len(part.parts) for part in spec.parts if isinstance(part, Items)} if isinstance(spec, OneOf) else ()
+    return len(lengths) >= MOST_LENGTHS
 
 
 def _first_layout(session: Session, site: Hashable, entry: list[Any]) -> _Layout:
