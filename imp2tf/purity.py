@@ -26,8 +26,8 @@ import tensorflow as tf
 from imp2tf.tf_compat import IMPURE_TENSORFLOW
 
 __all__ = [
-    "MUTATING_ARRAY_METHODS", "MUTATING_CONTAINER_METHODS", "has_plain_new", "is_impure_tensorflow", "is_made_plainly", "is_numpy_function", "is_pure",
-    "is_pure_method", "is_tensorflow", "library_name", "module_of", "works_on_values", "writes_into_argument",
+    "MUTATING_ARRAY_METHODS", "MUTATING_CONTAINER_METHODS", "has_plain_new", "is_impure_tensorflow", "is_made_plainly", "is_numpy_function",
+    "is_pure", "is_pure_method", "is_tensorflow", "library_name", "module_of", "works_on_values", "writes_into_argument",
 ]
 
 TENSORFLOW = ("tensorflow", "keras", "tf_keras")
