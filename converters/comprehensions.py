@@ -92,13 +92,21 @@ class GeneratorExpressions(Converter, lowers=(gast.GeneratorExp,)):
             located(gast.Return(value), node),
         ]
         self.rw.frame.before.append(nested(self.rw, step, body, node))
-        return quote_expr("rt.generator(iterable, step)", node, iterable=self.rw.visit(generator.iter), step=step)
+        make = "rt.filtered(iterable, step)" if generator.ifs else "rt.generator(iterable, step)"
+        return quote_expr(make, node, iterable=self.rw.visit(generator.iter), step=step)
 
 
 @operator
 def generator(iterable: Any, step: Callable[[Any], Any]) -> GeneratorValue:
     """A generator expression."""
     made: GeneratorValue = current().born(GeneratorValue(iterable, step))
+    return made
+
+
+@operator
+def filtered(iterable: Any, step: Callable[[Any], Any]) -> GeneratorValue:
+    """A generator expression with conditions."""
+    made: GeneratorValue = current().born(GeneratorValue(iterable, step, filters=True))
     return made
 
 

@@ -114,12 +114,12 @@ def filter_(function: Any, iterable: Any) -> Any:
             return item if holds else SKIP
         return select(holds, lambda: item, lambda: SKIP)
 
-    return new(_mapped(kept, iterable))
+    return new(_mapped(kept, iterable, filters=True))
 
 
-def _mapped(function: Callable[[Any], Any], iterable: Any) -> MapCursor | PushedMap:
+def _mapped(function: Callable[[Any], Any], iterable: Any, filters: bool = False) -> MapCursor | PushedMap:
     pushed = as_pushed(iterable)
-    return MapCursor(function, cursor(iterable)) if pushed is None else PushedMap(function, pushed)
+    return MapCursor(function, cursor(iterable), filters) if pushed is None else PushedMap(function, pushed)
 
 
 @replace_call(reversed)

@@ -44,9 +44,10 @@ class GeneratorValue(StandIn):
 
     what = "a generator expression"
 
-    def __init__(self, iterable: Any, step: Callable[[Any], Any]) -> None:
+    def __init__(self, iterable: Any, step: Callable[[Any], Any], filters: bool = False) -> None:
         self.iterable = iterable
         self.step = step
+        self.filters = filters  # whether the step may answer SKIP
         self.begun: Any = False
 
     def opened(self) -> GeneratorValue:
@@ -62,7 +63,7 @@ def cursor_of(value: Any) -> Cursor:
     if isinstance(value, Cursor):
         return value
     if isinstance(value, GeneratorValue):
-        return MapCursor(value.opened().step, cursor_of(value.iterable))
+        return MapCursor(value.opened().step, cursor_of(value.iterable), value.filters)
     if isinstance(value, GeneratorCall):
         return value.refuse()
     if isinstance(value, StaticIterator):

@@ -129,7 +129,7 @@ def _is_same_empty(function: Any, grown: StackedList, args: list[Any], kwargs: d
         return False
     with tf.init_scope():
         try:
-            of_list, of_none = (function(value, *args, **kwargs) for value in ([], tf.zeros([0, *shape.as_list()])))
+            of_list, of_none = function([], *args, **kwargs), function(tf.zeros([0, *shape.as_list()]), *args, **kwargs)
         except (ValueError, TypeError, IndexError, tf.errors.OpError):
             return False
         same = of_list.dtype == of_none.dtype and of_list.shape == of_none.shape

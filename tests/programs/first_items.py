@@ -172,3 +172,43 @@ def a_generator_goes_on_after_break_any_and_next() -> World:
         hit = any(half < 3.0 for half in others)
         return half, list(halves), hit, list(others), next(third), sum(third)
     return fn, each(f32(9.0), f32(5.0))
+
+
+@program("first_items", graph=True)
+def least_and_greatest_of_what_conditions_leave() -> World:
+    def fn(x):
+        row = tf.stack([x, x * 2.0])
+        return (max((v for v in [x, x * 2.0, 5.0] if v > 1.0), default=None), min((v for v in row if v > 1.0), default=-1.0),
+                max(filter(lambda v: v > 0, row), default=0.0), max((k for k in (1, 5, 3) if k < 4), default=0))
+    return fn, each(f32(1.0), f32(3.0), f32(-1.0))
+
+
+@program("first_items", graph=True)
+def greatest_of_nothing() -> World:
+    def fn(x):
+        return max(v for v in tf.stack([x, x * 2.0]) if v > 1.0)
+    return fn, each(f32(1.0), f32(3.0), f32(-1.0))
+
+
+@program("first_items", graph=True)
+def nearest_of_those_that_are_open() -> World:
+    def fn(x):
+        distances, closed = [1.0, float(x), 2.0], [False, x > 2.0, False]
+        return min((i for i in range(3) if not closed[i]), key=lambda i: distances[i])
+    return fn, each(f32(0.5), f32(3.0), f32(1.5))
+
+
+@program("first_items", graph=True)
+def keys_are_computed_when_their_turn_comes() -> World:
+    def fn(x):
+        log = []
+
+        def key(v):
+            log.append("key")
+            return -v
+
+        def wanted(v):
+            log.append("wanted")
+            return v > 1.0
+        return max((v for v in tf.unstack(tf.stack([x, 2.0, 3.0])) if wanted(v)), key=key), log
+    return fn, each(f32(1.0), f32(3.0))
