@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import sys
+import types
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.compound_specs import Items, OneOf
 from imp2tf.connectivity import order_matters
 from imp2tf.courses import Course, leaving_in, raise_pending
-from imp2tf.errors import NoFixpoint, fall_back
-from imp2tf.exceptions import ProgramRaise, user_frames
+from imp2tf.errors import NoFixpoint, fall_back, is_own_file
+from imp2tf.exceptions import ProgramRaise
 from imp2tf.heap import old_value
 from imp2tf.join import describe, join, without_stale
 from imp2tf.junctions import Told, junctions_of, note_loop, results_vary, turns_told, ways_are_told, width_of
@@ -36,6 +39,7 @@ from imp2tf.values import DEAD, Deferred, PyNumber, Union
 __all__ = ["kept", "loop"]
 
 MAX_WIDENINGS = 12
+MOST_LENGTHS = 4
 
 
 class _Widen(BaseException):
@@ -79,7 +83,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     """A While of the graph: `go` says whether it is entered; `step` runs the body and says whether it goes on, `most` times at most."""
     session = current()
     session.counts["loops"] += 1
-    site = site, tuple(user_frames())
+    site = site, _where()
     note_cells(session, step, state.get, *(one.get for one in session.consumers))
     state = state.also(session.consumers)
     pending = Box() if session.trying else None
@@ -108,6 +112,17 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
         raise_pending(session, pending.value)
 
 
+def _where() -> tuple[Hashable, ...]:
+    """Which of the program's calls lead here; two on one line are told apart."""
+    frames: list[Hashable] = []
+    frame: types.FrameType | None = sys._getframe(2)
+    while frame is not None:
+        if not is_own_file(frame.f_code.co_filename):
+            frames.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(frames)
+
+
 def _settled(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hashable,
              pending: Box | None, most: int | None) -> tuple[_Layout, _Built]:
     """The layout at which the loop's state no longer widens, and the loop built with it."""
@@ -122,7 +137,15 @@ def _settled(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], sta
         finally:
             variables.restore()
             state.set(before)
+        if any(map(_holds_tuples_of_many_lengths, layout.specs)):
+            break
     return fall_back(NoFixpoint, "the state of a loop changes its kind on every turn")
+
+
+def _holds_tuples_of_many_lengths(spec: Spec) -> bool:
+    """Whether a tuple seems to get longer on every turn: to trace a turn for each length would take ever longer."""
+    lengths = {len(part.parts) for part in spec.parts if isinstance(part, Items)} if isinstance(spec, OneOf) else ()
+    return len(lengths) >= MOST_LENGTHS
 
 
 def _first_layout(session: Session, site: Hashable, entry: list[Any]) -> _Layout:
