@@ -30,7 +30,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "regions of the graph",
         (
             "placement", "plan", "effects", "ordering", "inspection", "exceptions", "random_ops", "connectivity", "junctions", "records",
-            "states", "region", "looping", "exits", "xla", "xla.*", "speculation",
+            "states", "region", "looping", "rolling", "exits", "xla", "xla.*", "speculation",
         ),
     ),
     (
