@@ -15,21 +15,26 @@ import tensorflow as tf
 from imp2tf import container_items
 from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import run_operation
-from imp2tf.attributes import delete_attribute
+from imp2tf.attribute_writes import delete_attribute
 from imp2tf.calls import call
 from imp2tf.containers import new_list
-from imp2tf.errors import ForeignCall, NeedsValue, fall_back
+from imp2tf.cursors import StaticIterator, certain
+from imp2tf.endless import Endless
+from imp2tf.errors import ForeignCall, NeedsValue, UnsupportedSyntax, fall_back
+from imp2tf.generators import as_pushed
 from imp2tf.growable import growable_length
 from imp2tf.growable_items import item_of
-from imp2tf.heap import contents, is_container, is_user_function
+from imp2tf.heap import contents
+from imp2tf.iterables import cursor, is_lazy, known_items
 from imp2tf.iteration import drained
+from imp2tf.kinds import is_container, is_user_function
 from imp2tf.namespace import operator
 from imp2tf.operations import in_place
 from imp2tf.quote import GIVEN, quote, quote_expr
 from imp2tf.region import stop_if
 from imp2tf.rewrite import Converter
 from imp2tf.targets import assign, constant
-from imp2tf.values import NUMBER_TYPES, Deferred, Growable, PyNumber, StandIn, Union, is_runtime
+from imp2tf.values import NUMBER_TYPES, SKIP, Deferred, Growable, PyNumber, StandIn, Union, is_runtime
 
 OPERATORS: dict[type, str] = {
     gast.Add: "+", gast.Sub: "-", gast.Mult: "*", gast.Div: "/", gast.FloorDiv: "//", gast.Mod: "%", gast.Pow: "**", gast.MatMult: "@",
@@ -111,7 +116,7 @@ def unpack(value: Any, count: int, star: int | None) -> Any:
         return over(value, lambda one: tuple(unpack(one, count, star)))
     if isinstance(value, PyNumber) or not (is_runtime(value) or isinstance(value, StandIn) or _has_items(type(value))):
         return raise_error(_not_iterable(NUMBER_TYPES[value.kind]() if isinstance(value, PyNumber) else value))
-    items = drained(value)
+    items = _asked_for(value, count) if star is None and _computes_items(value) else drained(value)
     if items is None:
         return _unpack_growing(value, count, star)
     least = count - (star is not None)
@@ -123,6 +128,37 @@ def unpack(value: Any, count: int, star: int | None) -> Any:
         return items
     end = len(items) - (count - star - 1)
     return [*items[:star], new_list(items[star:end]), *items[end:]]
+
+
+def _computes_items(value: Any) -> bool:
+    return is_lazy(value) or isinstance(value, (Endless, StaticIterator))
+
+
+def _asked_for(value: Any, count: int) -> list[Any]:
+    """Items of what computes them when it is asked. Python asks for one more than it needs, and so sees that there are too many."""
+    if as_pushed(value) is not None:
+        return _all_of_generator(value, count)
+    items: list[Any] = []
+    found = cursor(value)
+    while len(items) <= count:
+        more = found.has_next()
+        if more is False:
+            break
+        if more is not True and len(items) == count:
+            stop_if(more, _too_many(count, [None] * (count + 1)))
+            break
+        if more is not True:
+            stop_if(tf.logical_not(more), ValueError(_not_enough(len(items), count, False)))
+        item = certain(found.next())
+        if item is not SKIP:
+            items.append(item)
+    return items
+
+
+def _all_of_generator(value: Any, count: int) -> list[Any]:
+    """The items of a generator function, which runs to its end; in Python it would not, had it too many."""
+    items = known_items(value, "unpacking a generator")
+    return items if len(items) <= count else fall_back(UnsupportedSyntax, "a generator has more items than are unpacked")
 
 
 def _has_items(cls: type) -> bool:

@@ -11,7 +11,7 @@ import gast
 
 from imp2tf.arithmetic import unary
 from imp2tf.calls import call
-from imp2tf.heap import is_user_function
+from imp2tf.kinds import is_user_function
 from imp2tf.namespace import operator
 from imp2tf.operations import binary_operation
 from imp2tf.quote import quote_expr

@@ -14,12 +14,12 @@ import gast
 from imp2tf import calls
 from imp2tf.alternatives import raise_error
 from imp2tf.analysis.evaluated import parameters
-from imp2tf.attributes import FieldsOf
 from imp2tf.containers import static
 from imp2tf.errors import NeedsValue, UnsupportedSyntax, fall_back
-from imp2tf.heap import is_container
 from imp2tf.iteration import drained, refuse_without_items
+from imp2tf.kinds import is_container
 from imp2tf.namespace import operator
+from imp2tf.object_fields import FieldsOf
 from imp2tf.quote import is_runtime_call, quote_expr
 from imp2tf.refusals import as_eager, eager_error
 from imp2tf.rewrite import Converter

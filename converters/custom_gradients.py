@@ -16,10 +16,11 @@ from imp2tf.calls import call, replace_calls_of_objects
 from imp2tf.errors import Fallback
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.lowering import adopted, lowered
+from imp2tf.paths import scope
 from imp2tf.quick_graphs import constants_apart
-from imp2tf.region import scope
+from imp2tf.relaxations import Relaxations
 from imp2tf.runs import Run
-from imp2tf.session import Relaxations, Session, active, current, resumed
+from imp2tf.session import Session, active, current, resumed
 
 Gradient = Callable[..., Any]
 DECORATED = type(tf.custom_gradient(lambda x: (x, lambda dy: dy)))

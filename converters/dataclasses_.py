@@ -13,7 +13,7 @@ from imp2tf.calls import call, replace_call, replace_construction
 from imp2tf.containers import new, static
 from imp2tf.copies import copied
 from imp2tf.generated_methods import constructed, field_names, makes_by_fields, replaced
-from imp2tf.heap import is_container
+from imp2tf.kinds import is_container
 from imp2tf.values import Union
 
 replace_construction(makes_by_fields)(constructed)

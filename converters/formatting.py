@@ -17,7 +17,7 @@ from imp2tf.calls import call, replace_call
 from imp2tf.forcing import worded
 from imp2tf.foreign import register_host_method
 from imp2tf.format_fields import read_fields
-from imp2tf.heap import is_user_function
+from imp2tf.kinds import is_user_function
 from imp2tf.namespace import operator
 from imp2tf.quote import quote_expr
 from imp2tf.rewrite import Converter

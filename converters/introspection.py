@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf import attributes
+from imp2tf import attribute_writes, attributes, object_fields
 from imp2tf.alternatives import number_of, over, raise_error
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
@@ -17,7 +17,7 @@ from imp2tf.dict_views import DictView
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.forcing import kept_class
 from imp2tf.foreign import register_host_method
-from imp2tf.heap import is_container, is_user_function
+from imp2tf.kinds import is_container, is_user_function
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, StandIn, Union, call_method, numpy_value
 
@@ -36,7 +36,7 @@ def len_(value: Any) -> Any:
         return value.over(lambda view: container_length(view.owner))
     if isinstance(value, StandIn):
         value.refuse()
-    if isinstance(value, attributes.FieldsOf):
+    if isinstance(value, object_fields.FieldsOf):
         return len(value.fields())
     if is_symbolic_tensor(value):
         if value.shape.rank is None:
@@ -107,31 +107,31 @@ def getattr_(owner: Any, name: str, *default: Any) -> Any:
 @replace_call(setattr)
 def setattr_(owner: Any, name: str, value: Any) -> None:
     """``setattr(owner, name, value)``."""
-    attributes.set_attribute(owner, name, value)
+    attribute_writes.set_attribute(owner, name, value)
 
 
 @replace_call(delattr)
 def delattr_(owner: Any, name: str) -> None:
     """``delattr(owner, name)``."""
-    attributes.delete_attribute(owner, name)
+    attribute_writes.delete_attribute(owner, name)
 
 
 @replace_call(object.__setattr__)
 def set_past_hooks(owner: Any, name: str, value: Any) -> None:
     """``object.__setattr__(owner, name, value)``."""
-    attributes.store_attribute(owner, name, value)
+    attribute_writes.store_attribute(owner, name, value)
 
 
 @replace_call(object.__delattr__)
 def delete_past_hooks(owner: Any, name: str) -> None:
     """``object.__delattr__(owner, name)``."""
-    attributes.remove_attribute(owner, name)
+    attribute_writes.remove_attribute(owner, name)
 
 
 @register_host_method(lambda owner: hasattr(owner, "__dict__"), ("__setattr__", "__delattr__"))
 def _past_hooks(owner: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """``super().__setattr__(name, value)`` above which there is no hook of the user's; a library's sees the value after the run."""
-    (attributes.store_attribute if method == "__setattr__" else attributes.remove_attribute)(owner, *args, **kwargs)
+    (attribute_writes.store_attribute if method == "__setattr__" else attribute_writes.remove_attribute)(owner, *args, **kwargs)
 
 
 @replace_call(hasattr)

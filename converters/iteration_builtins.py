@@ -12,8 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.alternatives import over, raise_error
-from imp2tf.arithmetic import as_number, run_operation
-from imp2tf.attributes import FieldsOf
+from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.containers import append, listed, new, new_list, static, tuple_of
 from imp2tf.cursors import Cursor, EnumerateCursor, IteratorCursor, MapCursor, RunRange, StaticIterator, ZipCursor
@@ -22,13 +21,16 @@ from imp2tf.endless import Endless, EndlessCursor
 from imp2tf.errors import ForeignCall, NeedsValue, UnsupportedSyntax, fall_back
 from imp2tf.generators import PushedEnumerate, PushedMap, as_pushed
 from imp2tf.growable import picked, stacked_column
-from imp2tf.heap import contents, is_container, is_user_function, set_contents
+from imp2tf.heap import contents, set_contents
 from imp2tf.iterables import cursor, each, is_lazy, known_items
 from imp2tf.iteration import drained, reversed_cursor
+from imp2tf.kinds import is_container, is_user_function
+from imp2tf.object_fields import FieldsOf
 from imp2tf.object_keys import check_keys
 from imp2tf.opaque import call_library
 from imp2tf.operations import truth_of
 from imp2tf.picking import permuted
+from imp2tf.python_numbers import as_number
 from imp2tf.refusals import refuse
 from imp2tf.region import leave_to_python_if, select, stop_if
 from imp2tf.specs import Dense, Number

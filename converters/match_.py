@@ -19,7 +19,7 @@ import tensorflow as tf
 from imp2tf.attributes import get_attribute, has_attribute
 from imp2tf.containers import static
 from imp2tf.errors import NeedsValue, fall_back
-from imp2tf.heap import is_container
+from imp2tf.kinds import is_container
 from imp2tf.namespace import operator
 from imp2tf.operations import compare_operation, is_same, truth_as_number, truth_of
 from imp2tf.quote import RUNTIME, located, quote, quote_expr

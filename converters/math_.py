@@ -12,9 +12,10 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.alternatives import over
-from imp2tf.arithmetic import as_number, in_int_range, run_operation
+from imp2tf.arithmetic import run_operation
 from imp2tf.calls import replace_call
 from imp2tf.errors import NeedsValue, fall_back
+from imp2tf.python_numbers import as_number, in_int_range
 from imp2tf.region import stop_if
 from imp2tf.values import Deferred, PyNumber, Union, is_variable, number_kind
 

@@ -9,14 +9,15 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.alternatives import number_of, over, truth
-from imp2tf.arithmetic import as_number, in_int_range, run_operation
+from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.errors import NeedsValue, fall_back
-from imp2tf.heap import is_user_function
+from imp2tf.kinds import is_user_function
 from imp2tf.operations import binary_operation, truth_as_number
+from imp2tf.python_numbers import as_number, divided, in_int_range
 from imp2tf.region import stop_if
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, Union, is_tensor, is_variable, numpy_value
+from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, Union, is_tensor, is_variable, number_kind, numpy_value
 
 
 def _number_of(kind: str, value: Any) -> Any:
@@ -117,4 +118,6 @@ def divmod_(a: Any, b: Any) -> Any:
     """``divmod(a, b)``."""
     if is_tensor(a) or is_tensor(b):  # tensors have no divmod
         return run_operation(divmod, a, b)
+    if (isinstance(a, PyNumber) and number_kind(b)) or (isinstance(b, PyNumber) and number_kind(a)):
+        return divided(a, b)
     return binary_operation("//", a, b), binary_operation("%", a, b)

@@ -16,14 +16,16 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.alternatives import over
-from imp2tf.arithmetic import as_number, run_operation
+from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.effects import host_call
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.foreign import register_host_method
-from imp2tf.heap import contents, is_container
+from imp2tf.heap import contents
+from imp2tf.kinds import is_container
 from imp2tf.lowering import lowered
 from imp2tf.opaque import keep_apart, refuse_looking
+from imp2tf.python_numbers import as_number
 from imp2tf.reach import reach_of
 from imp2tf.session import current
 from imp2tf.texts import has_own_text, settled

@@ -15,7 +15,8 @@ import gast
 
 from imp2tf.alternatives import over
 from imp2tf.arithmetic import run_operation
-from imp2tf.attributes import get_attribute, set_attribute
+from imp2tf.attribute_writes import set_attribute
+from imp2tf.attributes import get_attribute
 from imp2tf.calls import call
 from imp2tf.errors import ForeignCall, RaisesUnderTry, fall_back
 from imp2tf.exceptions import ProgramRaise, in_context

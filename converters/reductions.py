@@ -13,10 +13,10 @@ from imp2tf.calls import call, replace_call
 from imp2tf.cursors import Cursor, MapCursor, StaticCursor, certain
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.generators import Pushed, as_pushed, push
-from imp2tf.heap import is_users_iterable
 from imp2tf.iterables import cursor as cursor_over
 from imp2tf.iterables import each, is_lazy, known_items
 from imp2tf.iteration import GeneratorValue, drained
+from imp2tf.kinds import is_users_iterable
 from imp2tf.loops import LoopParts, run_for, run_loop, visit_item
 from imp2tf.operations import binary_operation, compare_operation, truth_of
 from imp2tf.region import select, stop_if

@@ -22,8 +22,9 @@ from imp2tf.container_methods import replace_method
 from imp2tf.containers import new, new_list
 from imp2tf.endless import counting, cycling, repeating
 from imp2tf.foreign import call_pure
-from imp2tf.heap import contents, is_container, is_user_function
+from imp2tf.heap import contents
 from imp2tf.iterables import known_items
+from imp2tf.kinds import is_container, is_user_function
 from imp2tf.values import StandIn, Table, Union
 
 

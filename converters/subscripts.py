@@ -14,16 +14,16 @@ import gast
 import numpy as np
 import tensorflow as tf
 
-from imp2tf import attributes, container_items
+from imp2tf import attribute_writes, attributes, container_items
 from imp2tf.alternatives import over
 from imp2tf.arithmetic import run_operation
-from imp2tf.attributes import FieldsOf
 from imp2tf.calls import call
 from imp2tf.containers import listed, tuple_of
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.forcing import computed
-from imp2tf.heap import is_container, is_user_function
+from imp2tf.kinds import is_container, is_user_function
 from imp2tf.namespace import operator, rt
+from imp2tf.object_fields import FieldsOf
 from imp2tf.opaque import change_array
 from imp2tf.quote import quote_expr
 from imp2tf.refusals import eager_error, refuse
@@ -62,7 +62,7 @@ class Attributes(Converter, lowers=(gast.Attribute,)):
 
 
 operator(attributes.get_attribute)
-operator(attributes.set_attribute)
+operator(attribute_writes.set_attribute)
 
 
 @operator

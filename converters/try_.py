@@ -16,13 +16,14 @@ import gast
 import tensorflow as tf
 
 from imp2tf.alternatives import over, raise_error
+from imp2tf.courses import handled
 from imp2tf.errors import RaisesUnderTry, fall_back
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.exits import NONE, RAISE, exit_code, none_under_way
 from imp2tf.namespace import operator, rt
 from imp2tf.quote import GIVEN, quote, quote_expr
-from imp2tf.records import OnItsWay, narrowed, on_its_way, split_records
-from imp2tf.region import cond, handled, select
+from imp2tf.records import sorted_out, split_records
+from imp2tf.region import cond, select
 from imp2tf.rewrite import Block, Converter
 from imp2tf.session import current
 from imp2tf.states import State
@@ -136,7 +137,10 @@ def _handle(handlers: Sequence[Handler], state: State) -> None:
     if not handlers or record is None:
         return
     (kind, block, unbind), others = handlers[0], handlers[1:]
-    matching, passing, matches = _sorted_out(record, _while_asked(kind, record))
+    classes = _while_asked(kind, record)
+    if not isinstance(classes, (type, tuple)):
+        raise_error(TypeError("catching classes that do not inherit from BaseException is not allowed"))
+    matching, passing, matches = sorted_out(record, classes)
     if isinstance(matches, bool):
         _run_handler(block, unbind, matching, state) if matches else _handle(others, state)
         return
@@ -146,31 +150,6 @@ def _handle(handlers: Sequence[Handler], state: State) -> None:
         _handle(others, state)
 
     cond(matches, lambda: _run_handler(block, unbind, matching, state), pass_on, state)
-
-
-def _sorted_out(record: Any, kind: Any) -> tuple[Any, Any, Any]:
-    """The exceptions on their way that are of a class or one of several, those that are not, and whether it is one of the first."""
-    if not isinstance(kind, (type, tuple)):
-        raise_error(TypeError("catching classes that do not inherit from BaseException is not allowed"))
-    if isinstance(record, OnItsWay) and not isinstance(record.error, Union):
-        return record, record, isinstance(record.error, kind)
-    several = record if isinstance(record, Union) else record.error
-    hits = [_is_of(one, kind) for one in several.alternatives]
-    if all(hits) or not any(hits):
-        return record, record, hits[0]
-    sides = []
-    for side in (True, False):
-        kept = narrowed(several, [one for one, hit in zip(several.alternatives, hits, strict=True) if hit is side])
-        sides.append(kept if isinstance(record, Union) else on_its_way(kept, record.frames))
-    return sides[0], sides[1], tf.gather(tf.constant(hits), several.tag)
-
-
-def _is_of(one: Any, kind: Any) -> bool:
-    error = one.error if isinstance(one, OnItsWay) else one
-    if not isinstance(error, Union):
-        return isinstance(error, kind)
-    hits = [isinstance(other, kind) for other in error.alternatives]
-    return hits[0] if all(hits) or not any(hits) else fall_back(RaisesUnderTry, "a handler sees one of several exceptions")
 
 
 def _run_handler(handler: Callable[[Any], None], unbind: Callable[[], None] | None, record: Any, state: State) -> None:

@@ -17,16 +17,18 @@ import tensorflow as tf
 
 from imp2tf.alternatives import over
 from imp2tf.calls import call
+from imp2tf.courses import contained, handled
 from imp2tf.errors import ForeignCall, RaisesUnderTry, fall_back
 from imp2tf.exits import NONE, RAISE, exit_code
-from imp2tf.heap import is_user_function
+from imp2tf.kinds import is_user_function
 from imp2tf.managers import Managed, run_managed
 from imp2tf.namespace import operator
 from imp2tf.operations import truth_of
+from imp2tf.paths import scope
 from imp2tf.purity import is_tensorflow
 from imp2tf.quote import GIVEN, quote, quote_expr
 from imp2tf.records import split_records
-from imp2tf.region import cond, contained, handled, scope
+from imp2tf.region import cond
 from imp2tf.rewrite import Converter
 from imp2tf.session import current
 from imp2tf.states import State

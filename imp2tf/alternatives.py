@@ -10,7 +10,8 @@ from imp2tf.errors import LostValue, NeedsValue, SeveralKinds, fall_back
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.forcing import forced
 from imp2tf.growable import growable_length
-from imp2tf.heap import contents, is_container
+from imp2tf.heap import contents
+from imp2tf.kinds import is_container
 from imp2tf.region import select, stop_if
 from imp2tf.session import active
 from imp2tf.tf_compat import is_symbolic_tensor

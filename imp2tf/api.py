@@ -214,7 +214,7 @@ class ConvertedFunction(Generic[P, R]):
         if not isinstance(function, types.FunctionType):
             raise NoSource(f"{self.__qualname__} is not written in Python")
         try:
-            return conversion.convert_code(function).text
+            return conversion.converted_text(function)
         except Fallback as fallback:
             failure = fallback.error
         raise failure

@@ -20,40 +20,14 @@ from imp2tf.errors import NeedsValue, TraceFailed, fall_back, first_line
 from imp2tf.exceptions import ProgramRaise, Retry
 from imp2tf.forcing import RunArray, computed, tensor_of, worded
 from imp2tf.ordering import made_by_program
+from imp2tf.python_numbers import BINARY, COMPARE, UNARY, Function, as_number, number_tensor, of_numbers
 from imp2tf.quick_graphs import constants_shared
-from imp2tf.region import stop_if
 from imp2tf.session import active, current, suspended
 from imp2tf.tf_compat import in_replica, is_symbolic_tensor
-from imp2tf.values import NUMBER_DTYPES, Deferred, PyNumber, Union, call_method, is_runtime, is_variable, number_kind
+from imp2tf.values import Deferred, PyNumber, Union, call_method, is_runtime, is_variable, number_kind
 
-__all__ = [
-    "BINARY",
-    "COMPARE",
-    "OVERFLOW",
-    "SWAPPED",
-    "UNUSUAL_POWER",
-    "as_number",
-    "as_tensor",
-    "binary",
-    "compare",
-    "holds_runtime",
-    "in_int_range",
-    "number_tensor",
-    "run_operation",
-    "unary",
-]
+__all__ = ["SWAPPED", "binary", "compare", "holds_runtime", "run_operation", "unary"]
 
-Function = Callable[..., Any]
-
-BINARY: dict[str, Function] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv, "%": operator.mod,
-    "**": operator.pow, "@": operator.matmul, "&": operator.and_, "|": operator.or_, "^": operator.xor,
-    "<<": operator.lshift, ">>": operator.rshift,
-}
-COMPARE: dict[str, Function] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
-}
-UNARY: dict[str, Function] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 OPERATORS = frozenset({*BINARY.values(), *COMPARE.values(), *UNARY.values(), operator.getitem})  # what they make, nobody else can name
 NOT_IN_GRAPH = (tf.errors.OperatorNotAllowedInGraphError, NotImplementedError)
 
@@ -127,152 +101,6 @@ def holds_runtime(value: Any, level: int = 0) -> bool:
     return isinstance(value, dict) and level < 4 and any(holds_runtime(item, level + 1) for item in value.values())
 
 
-# ------------------------------------------------------------------------------------------------ numbers
-TAKE_BOOLS = (tf.bool, tf.float16, tf.float32, tf.float64, tf.int32, tf.int64)  # of the dtypes, those that eager makes of True
-
-
-def as_number(value: Any, kind: str) -> tf.Tensor:
-    """A Python or run-time number as a scalar of a kind's dtype."""
-    dtype = NUMBER_DTYPES[kind]
-    if isinstance(value, PyNumber):
-        return value.tensor if value.tensor.dtype == dtype else tf.cast(value.tensor, dtype)
-    with constants_shared():
-        return tf.constant(value, dtype)
-
-
-def number_tensor(value: PyNumber, dtype: tf.DType | None = None, name: str | None = None, as_ref: bool = False) -> tf.Tensor:
-    """What TensorFlow makes of a Python number in the place of `value`."""
-    del name, as_ref
-    if not isinstance(value, PyNumber):  # the run makes the call again, to find how eager refuses it
-        return tf.convert_to_tensor(value, dtype)
-    if dtype is None:
-        dtype = {"int": tf.int32, "float": tf.float32, "bool": tf.bool}[value.kind]
-    if not _converts(value.kind, dtype):
-        raise TypeError(f"Cannot convert a run-time {value.kind} to a tensor of dtype {dtype.name}")
-    return tf.cast(value.tensor, dtype)
-
-
-def _converts(kind: str, dtype: tf.DType) -> bool:
-    """Whether eager TensorFlow takes a Python number of this kind where a tensor of this dtype is needed."""
-    if kind == "bool":
-        return dtype in TAKE_BOOLS
-    return dtype != tf.bool and (kind == "int" or dtype.is_floating or dtype.is_complex)
-
-
-tf.register_tensor_conversion_function(PyNumber, number_tensor, 0)
-
-
-def as_tensor(value: Any) -> Any:
-    """A run-time number as the tensor TensorFlow makes of it; anything else unchanged."""
-    return number_tensor(value) if isinstance(value, PyNumber) else value
-
-
-def _numbers(op: str, a: Any, b: Any) -> PyNumber:
-    """Arithmetic of two Python numbers, at least one of them known at run time only, by Python's rules."""
-    kinds = number_kind(a), number_kind(b)
-    if op in ("&", "|", "^") and kinds == ("bool", "bool"):
-        logical = {"&": tf.logical_and, "|": tf.logical_or, "^": tf.math.logical_xor}[op]
-        return PyNumber("bool", logical(as_number(a, "bool"), as_number(b, "bool")))
-    kind = "float" if "float" in kinds or op == "/" else "int"
-    if op in ("/", "//", "%"):
-        return _division(op, a, b, kind)
-    if op == "**":
-        return _power(a, b, kind)
-    if op in ("<<", ">>", "&", "|", "^"):
-        return _bitwise(op, a, b, kind)
-    if op not in ("+", "-", "*"):
-        raise ProgramRaise(_type_error(op, kinds))
-    x, y = as_number(a, kind), as_number(b, kind)
-    result = BINARY[op](x, y)
-    return PyNumber(kind, _within_range(op, a, b, x, y, result) if kind == "int" else result)
-
-
-OVERFLOW = "imp2tf: a Python int left the range of int64"
-UNUSUAL_POWER = "imp2tf: a power of Python numbers is of another kind, an error or out of range"
-SMALL = 2**31
-
-
-def _within_range(op: str, a: Any, b: Any, x: tf.Tensor, y: tf.Tensor, result: tf.Tensor) -> tf.Tensor:
-    """Python's ints have no bounds: where the result leaves int64 the run stops, and the call runs as Python.
-
-    A step by a small constant is not checked: no loop makes four billion of them.
-    """
-    small = any(isinstance(one, int) and abs(one) < SMALL for one in (a, b))
-    if (op in ("+", "-") and small) or (op == "*" and any(isinstance(one, int) and abs(one) <= 1 for one in (a, b))):
-        return result
-    function = {"+": tf.add, "-": tf.subtract, "*": tf.multiply, "**": tf.pow}[op]
-    return in_int_range(function(tf.cast(x, tf.float64), tf.cast(y, tf.float64)), result)
-
-
-def in_int_range(wide: tf.Tensor, result: tf.Tensor) -> tf.Tensor:
-    """`result`, an int64, where `wide`, the same number as float64, says that it is in range; else the run stops."""
-    checked = tf.raw_ops.Assert(condition=tf.abs(wide) < 2.0**62, data=[OVERFLOW], summarize=1)
-    with tf.control_dependencies([checked]):
-        return tf.identity(result)
-
-
-def _type_error(op: str, kinds: tuple[str | None, str | None]) -> TypeError:
-    return TypeError(f"unsupported operand type(s) for {op}: '{kinds[0]}' and '{kinds[1]}'")
-
-
-def _division(op: str, a: Any, b: Any, kind: str) -> PyNumber:
-    divisor = as_number(b, kind)
-    if isinstance(b, PyNumber) or not b:
-        stop_if(tf.equal(divisor, 0), _division_error(op, kind, number_kind(a), number_kind(b)))
-    function = {"/": tf.divide, "//": tf.math.floordiv, "%": tf.math.floormod}[op]
-    return PyNumber(kind, function(as_number(a, kind), divisor))
-
-
-def _division_error(op: str, kind: str, kind_a: str | None, kind_b: str | None) -> ZeroDivisionError:
-    zeros = {"int": 0, "float": 0.0, "bool": False}
-    try:
-        BINARY[op]({"int": 1, "float": 1.0, "bool": True}[kind_a or kind], zeros[kind_b or kind])
-    except ZeroDivisionError as error:  # this Python's own wording
-        return ZeroDivisionError(*error.args)
-    raise AssertionError("unreachable")
-
-
-def _power(a: Any, b: Any, kind: str) -> PyNumber:
-    x, y = as_number(a, kind), as_number(b, kind)
-    if kind == "int":
-        if isinstance(b, PyNumber):
-            y = _run_stops_unless(y >= 0, y)
-        elif b < 0:
-            fall_back(NeedsValue, "a run-time int to a negative power is a float or an error")
-        return PyNumber(kind, _within_range("**", a, b, x, y, tf.pow(x, y)))
-    result = tf.pow(x, y)
-    real = (x >= 0.0) | tf.equal(y, tf.round(y))
-    regular = tf.math.is_finite(result) | ~tf.math.is_finite(x) | ~tf.math.is_finite(y)
-    return PyNumber(kind, _run_stops_unless(real & regular, result))
-
-
-def _run_stops_unless(condition: tf.Tensor, result: tf.Tensor) -> tf.Tensor:
-    """`result` where a power has the kind that it is taken for; else the run stops, and the call runs as Python."""
-    checked = tf.raw_ops.Assert(condition=condition, data=[UNUSUAL_POWER], summarize=1)
-    with tf.control_dependencies([checked]):
-        return tf.identity(result)
-
-
-def _bitwise(op: str, a: Any, b: Any, kind: str) -> PyNumber:
-    if kind != "int":
-        raise ProgramRaise(_type_error(op, (number_kind(a), number_kind(b))))
-    if op in ("<<", ">>"):
-        return _shift(op, a, b)
-    function = {"&": tf.bitwise.bitwise_and, "|": tf.bitwise.bitwise_or, "^": tf.bitwise.bitwise_xor}[op]
-    return PyNumber("int", function(as_number(a, "int"), as_number(b, "int")))
-
-
-def _shift(op: str, a: Any, b: Any) -> PyNumber:
-    """A shift of an int of the run, or by one; no shift of 64 bits or more is one of TensorFlow."""
-    x, y = as_number(a, "int"), as_number(b, "int")
-    if isinstance(b, PyNumber) or b < 0:
-        stop_if(y < 0, ValueError("negative shift count"))
-    if op == ">>":
-        return PyNumber("int", tf.bitwise.right_shift(x, tf.clip_by_value(y, 0, 63)))
-    wide = tf.cast(x, tf.float64) * tf.pow(tf.constant(2.0, tf.float64), tf.cast(y, tf.float64))
-    return PyNumber("int", in_int_range(wide, tf.bitwise.left_shift(x, tf.clip_by_value(y, 0, 63))))
-
-
 # ------------------------------------------------------------------------------------------------ operators
 def binary(op: str, a: Any, b: Any, function: Function | None = None) -> Any:
     """``a op b``; `function` may stand for another function of the same operands, such as the in-place one."""
@@ -305,7 +133,7 @@ def _refuse_none(function: Function, a: Any, b: Any) -> None:
 
 def _with_number(op: str, function: Function, a: Any, b: Any) -> Any:
     if number_kind(a) and number_kind(b):
-        return _numbers(op, a, b)
+        return of_numbers(op, a, b)
     if isinstance(a, (str, bytes)) and op == "%":
         return worded(operator.mod, (a, b))
     if op == "*" and any(isinstance(one, (str, bytes)) for one in (a, b)) and all(number_kind(one) != "float" for one in (a, b)):
@@ -423,8 +251,12 @@ def _install(method: str, op: str, swapped: bool, function: Callable[[str, Any, 
 
 
 _NAMES = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow"}
+
+
 for _op, _name in _NAMES.items():
     _install(f"__{_name}__", _op, False, binary)
     _install(f"__r{_name}__", _op, True, binary)
+
+
 for _op, _name in {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}.items():
     _install(f"__{_name}__", _op, False, compare)

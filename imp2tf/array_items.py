@@ -9,11 +9,12 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.alternatives import raise_error
-from imp2tf.arithmetic import as_number, as_tensor, number_tensor, run_operation
+from imp2tf.arithmetic import run_operation
 from imp2tf.arrays import UNWRITTEN, WRITTEN, Dims, Elements, Settings, TracedArray, dims_of
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.join import relaxed_shape
 from imp2tf.lowering import lowered
+from imp2tf.python_numbers import as_number, as_tensor, number_tensor
 from imp2tf.refusals import Place, Truth, eager_error
 from imp2tf.stacked_lists import StackedList
 from imp2tf.values import PyNumber, Union

@@ -1,4 +1,4 @@
-"""Attributes of objects: looked up as Python does, read and written through the heap of the trace."""
+"""Attributes of objects, looked up as Python does and read through the heap of the trace."""
 from __future__ import annotations
 
 import functools
@@ -10,27 +10,25 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.alternatives import over, raise_error, stripped
-from imp2tf.arithmetic import run_operation
 from imp2tf.arrays import TracedArray
 from imp2tf.calls import call
 from imp2tf.container_methods import ContainerMethod
-from imp2tf.containers import static
 from imp2tf.deferred_calls import method_of_deferred
 from imp2tf.errors import ForeignCall, LostValue, NeedsValue, fall_back
 from imp2tf.forcing import kept_class
-from imp2tf.heap import is_container, is_user_function, lift, view
+from imp2tf.heap import view
+from imp2tf.kinds import is_container, is_user_function
+from imp2tf.lifting import lift
 from imp2tf.links import LINKS, linked
-from imp2tf.module_attributes import is_users_module, module_attribute, set_module_attribute
+from imp2tf.module_attributes import is_users_module, module_attribute
+from imp2tf.object_fields import FieldsOf
 from imp2tf.places import Attribute
 from imp2tf.session import active, current
-from imp2tf.sources import Keys, Member
+from imp2tf.sources import Member
 from imp2tf.tf_compat import EagerTensor, is_symbolic_tensor
 from imp2tf.values import LOST, UNBOUND, Deferred, PyNumber, StandIn, Union, is_variable
 
-__all__ = [
-    "FieldsOf", "bind_by", "delete_attribute", "fields_of_object", "get_attribute", "has_attribute", "remove_attribute",
-    "set_attribute", "store_attribute",
-]
+__all__ = ["AS_THEY_ARE", "bind_by", "class_attribute", "get_attribute", "has_attribute", "no_attribute"]
 
 MISSING = object()
 AS_THEY_ARE = (
@@ -156,7 +154,7 @@ def _of_container(owner: Any, name: str, default: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------ objects
-def _class_attribute(cls: type, name: str) -> tuple[type, Any] | None:
+def class_attribute(cls: type, name: str) -> tuple[type, Any] | None:
     """The class of the hierarchy that holds an attribute, and the attribute."""
     for base in cls.__mro__:
         if name in base.__dict__:
@@ -169,11 +167,11 @@ def _class_attribute(cls: type, name: str) -> tuple[type, Any] | None:
 
 
 def _of_object(owner: Any, name: str, default: Any) -> Any:
-    cls, found = type(owner), _class_attribute(type(owner), name)
+    cls, found = type(owner), class_attribute(type(owner), name)
     session = current()
     if not session.is_born(owner):
         session.guard(session.source_of(owner), "type", cls)
-    hook = _class_attribute(cls, "__getattribute__")
+    hook = class_attribute(cls, "__getattribute__")
     if hook is not None and is_user_function(hook[1]):
         return call(hook[1], owner, name)
     if name == "__dict__":
@@ -209,11 +207,11 @@ def _not_in_instance(owner: Any, name: str, default: Any, found: tuple[type, Any
 def _instance_value(owner: Any, name: str) -> Any:
     value = view(Attribute(owner, name))
     if isinstance(value, Union) and any(one is UNBOUND for one in value.alternatives):
-        return stripped(value, UNBOUND, _no_attribute(owner, name))
+        return stripped(value, UNBOUND, no_attribute(owner, name))
     return value
 
 
-def _no_attribute(owner: Any, name: str) -> AttributeError:
+def no_attribute(owner: Any, name: str) -> AttributeError:
     kind = f"type object {owner.__name__!r}" if isinstance(owner, type) else f"{type(owner).__name__!r} object"
     return AttributeError(f"{kind} has no attribute {name!r}", name=name, obj=owner)
 
@@ -251,7 +249,7 @@ def _of_super(owner: Any, name: str, default: Any) -> Any:
         if isinstance(value, functools.cached_property) and me is not cls:
             return _cached_property(me, name, value)
         if isinstance(value, (types.MemberDescriptorType, types.GetSetDescriptorType)) and me is not cls:
-            found = _class_attribute(cls, name)
+            found = class_attribute(cls, name)
             is_hidden = found is not None and found[1] is not value and name != "__dict__"
             return fall_back(ForeignCall, f"super().{name}") if is_hidden else _of_object(me, name, default)
         is_ours = not _is_library_object(base) and not isinstance(value, types.BuiltinFunctionType)
@@ -282,12 +280,12 @@ def _bind(value: Any, owner: Any, cls: type) -> Any:
 
 
 def _missing(owner: Any, cls: type, name: str, default: Any) -> Any:
-    hook = _class_attribute(cls, "__getattr__")
+    hook = class_attribute(cls, "__getattr__")
     if hook is not None and is_user_function(hook[1]):
         return call(hook[1], owner, name) if default is MISSING else _hooked_default(owner, name, default, hook[1])
     if hook is not None or name.startswith("__"):
         return _plain(owner, name, default)
-    return raise_error(_no_attribute(owner, name)) if default is MISSING else default
+    return raise_error(no_attribute(owner, name)) if default is MISSING else default
 
 
 def _hooked_default(owner: Any, name: str, default: Any, hook: types.FunctionType) -> Any:
@@ -295,8 +293,8 @@ def _hooked_default(owner: Any, name: str, default: Any, hook: types.FunctionTyp
 
 
 def _of_class(owner: type, name: str, default: Any) -> Any:
-    found = _class_attribute(owner, name)
-    meta = _class_attribute(type(owner), name)
+    found = class_attribute(owner, name)
+    meta = class_attribute(type(owner), name)
     if found is None or (meta is not None and hasattr(type(meta[1]), "__set__")):
         return _plain(owner, name, default)
     getter = getattr(type(found[1]), "__get__", None)
@@ -316,7 +314,7 @@ def has_attribute(owner: Any, name: str) -> Any:
         return _is_present(module_attribute(owner, name))
     if active() is None or isinstance(owner, (tf.Tensor, *AS_THEY_ARE)) or is_container(owner):
         return hasattr(owner, name)
-    if not isinstance(owner, type) and _class_attribute(type(owner), "__getattr__") is not None:
+    if not isinstance(owner, type) and class_attribute(type(owner), "__getattr__") is not None:
         fall_back(ForeignCall, "hasattr on an object with __getattr__")
     if isinstance(owner, StandIn):
         owner.refuse()
@@ -324,7 +322,7 @@ def has_attribute(owner: Any, name: str) -> Any:
     present = _is_present(value)
     if isinstance(present, PyNumber):
         return present
-    return present or _class_attribute(type(owner) if not isinstance(owner, type) else owner, name) is not None
+    return present or class_attribute(type(owner) if not isinstance(owner, type) else owner, name) is not None
 
 
 def _is_present(value: Any) -> Any:
@@ -332,179 +330,3 @@ def _is_present(value: Any) -> Any:
     if isinstance(value, Union) and any(one is UNBOUND for one in value.alternatives):
         return PyNumber("bool", tf.gather(tf.constant([one is not UNBOUND for one in value.alternatives]), value.tag))
     return value is not UNBOUND
-
-
-# ------------------------------------------------------------------------------------------------ writing
-def set_attribute(owner: Any, name: str, value: Any) -> None:
-    """``owner.name = value``."""
-    if active() is None:
-        setattr(owner, name, value)
-        return
-    if isinstance(owner, Union):
-        over(owner, lambda one: set_attribute(one, name, value))
-        return
-    hook = _class_attribute(type(owner), "__setattr__")
-    if hook is not None and is_user_function(hook[1]):
-        call(hook[1], owner, name, value)
-    elif _is_frozen(owner):
-        _refused(owner, name, value)
-    else:
-        store_attribute(owner, name, value)
-
-
-_kept_as: list[tuple[type, Callable[[Any], Any]]] = []
-
-
-def keep_as(cls: type, transform: Callable[[Any], Any]) -> None:
-    """Objects of a library class keep `transform(value)` of what is assigned to their attributes."""
-    _kept_as.append((cls, transform))
-
-
-def store_attribute(owner: Any, name: str, value: Any) -> None:
-    """``object.__setattr__(owner, name, value)``: past a hook of the class."""
-    for cls, transform in _kept_as:
-        if isinstance(owner, cls):
-            value = transform(value)
-    found = _class_attribute(type(owner), name)
-    if found is not None and isinstance(found[1], property):
-        setter = found[1].fset
-        if setter is None:
-            raise_error(_refusal(owner, name, value))
-        call(setter, owner, value)
-        return
-    setter = getattr(type(found[1]), "__set__", None) if found is not None else None
-    if found is not None and is_user_function(setter):
-        call(setter, found[1], owner, value)
-        return
-    if is_users_module(owner):
-        set_module_attribute(owner, name, value)
-        return
-    if _refuses_attributes(owner, found):
-        _refused(owner, name, value)
-    current().write(Attribute(owner, name), value)
-
-
-def _refusal(owner: Any, name: str, value: Any) -> BaseException:
-    try:
-        setattr(owner, name, value)
-    except AttributeError as error:
-        return error
-    return AttributeError(name)
-
-
-def _refuses_attributes(owner: Any, found: tuple[type, Any] | None) -> bool:
-    if isinstance(owner, (tf.Tensor, PyNumber, Deferred, *AS_THEY_ARE)) or is_container(owner):
-        return True
-    if found is not None and hasattr(type(found[1]), "__set__"):
-        return not isinstance(found[1], types.MemberDescriptorType)
-    return not hasattr(owner, "__dict__") and found is None
-
-
-def _is_frozen(owner: Any) -> bool:
-    frozen = getattr(type(owner), "__dataclass_params__", None)
-    return frozen is not None and bool(frozen.frozen)
-
-
-def _refused(owner: Any, name: str, value: Any) -> None:
-    """Objects that take no attributes say so themselves; others have effects of their own."""
-    if isinstance(owner, (int, float, str, bytes, tuple)) or _is_frozen(owner) or not hasattr(owner, "__dict__"):
-        run_operation(setattr, owner, name, value)
-    fall_back(ForeignCall, f"setting {name!r} of a {type(owner).__name__}")
-
-
-def delete_attribute(owner: Any, name: str) -> None:
-    """``del owner.name``."""
-    if active() is None:
-        delattr(owner, name)
-        return
-    if isinstance(owner, Union):
-        over(owner, lambda one: delete_attribute(one, name))
-        return
-    hook = _class_attribute(type(owner), "__delattr__")
-    if hook is not None and is_user_function(hook[1]):
-        call(hook[1], owner, name)
-    else:
-        remove_attribute(owner, name)
-
-
-def remove_attribute(owner: Any, name: str) -> None:
-    """``object.__delattr__(owner, name)``: past a hook of the class."""
-    found = _class_attribute(type(owner), name)
-    deleter = getattr(type(found[1]), "__delete__", None) if found is not None else None
-    if found is not None and isinstance(found[1], property) and found[1].fdel is not None:
-        call(found[1].fdel, owner)
-        return
-    if found is not None and is_user_function(deleter):
-        call(deleter, found[1], owner)
-        return
-    if _refuses_attributes(owner, found):
-        fall_back(ForeignCall, f"deleting {name!r} of a {type(owner).__name__}")
-    place = Attribute(owner, name)
-    value = view(place)
-    if isinstance(value, Union):
-        stripped(value, UNBOUND, _no_attribute(owner, name))
-    elif value is UNBOUND:
-        raise_error(AttributeError(*_deletion_error(owner, name).args))
-    current().write(place, UNBOUND)
-
-
-def _deletion_error(owner: Any, name: str) -> AttributeError:
-    """This Python's own wording, from another class or object of that name."""
-    try:
-        delattr(type(owner.__name__, (), {}) if isinstance(owner, type) else type(type(owner).__name__, (), {})(), name)
-    except AttributeError as error:
-        return error
-    return AttributeError(name)
-
-
-def fields_of_object(owner: Any) -> dict[str, Any]:
-    """What an object of the program holds itself, by name, in order."""
-    session = current()
-    held = vars(owner)
-    if not session.is_born(owner):
-        session.guard(Keys(Member(session.source_of(owner), "__dict__")), "keys", tuple(held))
-    added = [place.key for place in session.store if isinstance(place, Attribute) and place.owner is owner and place.key not in held]
-    fields = {name: view(Attribute(owner, name)) for name in (*held, *added)}
-    if any(isinstance(value, Union) and any(one is UNBOUND for one in value.alternatives) for value in fields.values()):
-        fall_back(NeedsValue, f"which attributes a {type(owner).__name__} has")
-    return {name: value for name, value in fields.items() if value is not UNBOUND}
-
-
-class FieldsOf:
-    """``owner.__dict__``: the attributes that an object holds itself, read and written as such."""
-
-    def __init__(self, owner: Any) -> None:
-        self.owner = owner
-
-    def fields(self) -> dict[str, Any]:
-        """A new dict of them."""
-        made: dict[str, Any] = current().born(fields_of_object(self.owner))
-        return made
-
-    def method(self, name: str) -> Any:
-        """A method of the dict."""
-        if name in ("get", "update"):
-            return getattr(self, name)
-        if name in ("copy", "items", "keys", "values"):
-            return ContainerMethod(self.fields(), name)
-        return fall_back(ForeignCall, f"__dict__.{name}")
-
-    def update(self, *others: Any, **fields: Any) -> None:
-        """``owner.__dict__.update(...)``."""
-        for other in others:
-            given = other.fields() if isinstance(other, FieldsOf) else static(other, "__dict__.update")
-            fields = {**given, **fields}
-        for name, value in fields.items():
-            current().write(Attribute(self.owner, name), value)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """``owner.__dict__.get(name, default)``."""
-        value = view(Attribute(self.owner, name))
-        return default if value is UNBOUND else value
-
-    def __getitem__(self, name: str) -> Any:
-        value = self.get(name, UNBOUND)
-        return raise_error(KeyError(name)) if value is UNBOUND else value
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        current().write(Attribute(self.owner, name), value)

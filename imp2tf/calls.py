@@ -22,12 +22,14 @@ from imp2tf.container_methods import ContainerMethod, container_method
 from imp2tf.disabled import is_disabled
 from imp2tf.errors import Fallback, ForeignCall, NeedsValue, SeveralKinds, UnsupportedSyntax, fall_back
 from imp2tf.exceptions import innermost, user_frames
-from imp2tf.heap import contents, is_drop_in, is_user_function
+from imp2tf.heap import contents
+from imp2tf.kinds import is_drop_in, is_user_function
 from imp2tf.opaque import call_disabled
+from imp2tf.paths import scope
 from imp2tf.places import Attribute
+from imp2tf.plain_functions import plain_twin
 from imp2tf.purity import has_plain_new
 from imp2tf.refusals import as_eager, eager_error
-from imp2tf.region import scope
 from imp2tf.session import Session, active, current, resumed, suspended
 from imp2tf.sources import Member
 from imp2tf.tf_compat import builds_inside, in_eager_mode
@@ -331,7 +333,7 @@ def callback(function: Any) -> Any:
     if not (is_user_function(code) or is_converted(code)):
         return function
 
-    outer = current()
+    outer, plain = current(), plain_twin(function)
 
     @functools.wraps(function)
     def traced(*args: Any, **kwargs: Any) -> Any:
@@ -339,7 +341,7 @@ def callback(function: Any) -> Any:
         if session is not None:
             return _called_back(session, function, args, kwargs)
         if not builds_inside(outer.graph):
-            return function(*args, **kwargs)
+            return (plain or function)(*args, **kwargs)
         session = outer.in_another_thread()  # a replica of tf.distribute
         with resumed(session), scope():
             try:

@@ -9,9 +9,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.arithmetic import number_tensor, run_operation
+from imp2tf.arithmetic import run_operation
 from imp2tf.heap import contents
 from imp2tf.lowering import lowered
+from imp2tf.python_numbers import number_tensor
 from imp2tf.specs import Number
 from imp2tf.values import Deferred, Growable, PyNumber
 

@@ -14,7 +14,8 @@ from imp2tf.elements import element_of
 from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.growable_items import checked_index, checked_position, deleted, item_of, position_of, set_at, spliced
-from imp2tf.heap import contents, is_container, is_unread, read, set_contents
+from imp2tf.heap import contents, is_unread, read, set_contents
+from imp2tf.kinds import is_container
 from imp2tf.object_keys import check_keys
 from imp2tf.picking import item_at
 from imp2tf.places import FromEnd, Tail

@@ -18,7 +18,8 @@ from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.growable import element_ids, growable_length, growable_of, picked
 from imp2tf.growable_items import checked_position, clipped_position, deleted, inserted, item_of, position_of, taken
-from imp2tf.heap import contents, is_container, set_contents
+from imp2tf.heap import contents, set_contents
+from imp2tf.kinds import is_container
 from imp2tf.object_keys import check_keys
 from imp2tf.picking import item_at
 from imp2tf.region import select, stop_if

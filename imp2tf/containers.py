@@ -17,8 +17,9 @@ from imp2tf.compound_specs import holds_objects
 from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import fall_back
 from imp2tf.growable import empty_growable, growable_length, joined, popped_first, pushed, widened
-from imp2tf.heap import contents, is_container, is_unread, length, set_contents
+from imp2tf.heap import contents, is_unread, length, set_contents
 from imp2tf.join import by_elements, describe, join, join_all
+from imp2tf.kinds import is_container
 from imp2tf.object_keys import check_keys
 from imp2tf.places import Contents, Tail
 from imp2tf.region import select

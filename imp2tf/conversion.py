@@ -3,24 +3,27 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import marshal
 import threading
 import types
 import weakref
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import gast
 
 from imp2tf.analysis.flow import has_await, has_yield
 from imp2tf.analysis.updates import Updates, updates_of
 from imp2tf.analysis.walking import walk
+from imp2tf.disk_cache import code_key, disk_cache
 from imp2tf.errors import NoSource, UnsupportedSyntax, fall_back
 from imp2tf.inversion import invert_generators
 from imp2tf.namespace import rt
 from imp2tf.quote import OPERATORS, RUNTIME, renamed_operators
 from imp2tf.rewrite import Converter, rewrite_function
-from imp2tf.source import SourceUnavailable, bind, compile_node, lambda_to_function, read
+from imp2tf.source import FunctionSource, SourceUnavailable, bind, compile_node, lambda_to_function, read
 
-__all__ = ["ConvertedCode", "convert_code", "convert_function", "register_converters"]
+__all__ = ["ConvertedCode", "convert_code", "convert_function", "converted_text", "register_converters"]
 
 EXTRA = ("rt_cells", "rt_globals", "rt_code")
 
@@ -32,17 +35,11 @@ _lock = threading.RLock()
 
 @dataclasses.dataclass(frozen=True)
 class ConvertedCode:
-    """The result of rewriting one code object: compiled, and as text for people; `operators` is the name it calls them by."""
+    """The result of rewriting one code object; `operators` is the name by which it calls them."""
 
     code: types.CodeType
-    tree: gast.FunctionDef
     operators: str
     updates: Updates
-
-    @property
-    def text(self) -> str:
-        """The rewritten function as source."""
-        return ast.unparse(gast.gast_to_ast(gast.Module([self.tree], [])))
 
 
 def register_converters(converters: Sequence[type[Converter]]) -> None:
@@ -65,16 +62,48 @@ def convert_function(function: types.FunctionType) -> types.FunctionType:
         return found
 
 
+def converted_text(function: types.FunctionType) -> str:
+    """The rewritten function as source, for people."""
+    with _lock:
+        return ast.unparse(gast.gast_to_ast(gast.Module([_rewritten(function).tree], [])))
+
+
 def convert_code(function: types.FunctionType) -> ConvertedCode:
     """Rewrite and compile the code of a function."""
     with _lock:
         key = function.__code__, function.__code__.co_filename
         if key not in _codes:
-            _codes[key] = _convert(function)
+            _codes[key] = _kept_or_converted(function)
         return _codes[key]
 
 
+def _kept_or_converted(function: types.FunctionType) -> ConvertedCode:
+    cache = disk_cache()
+    key = code_key(function) if cache is not None else None
+    if cache is None or key is None:
+        return _convert(function)
+    kept = cache.load("code", key)
+    if kept is not None:
+        return ConvertedCode(*marshal.loads(kept))
+    converted = _convert(function)
+    cache.save("code", key, marshal.dumps((converted.code, converted.operators, converted.updates)))
+    return converted
+
+
 def _convert(function: types.FunctionType) -> ConvertedCode:
+    found = _rewritten(function)
+    code = compile_node(found.source, found.tree, function, (found.operators, *EXTRA))
+    return ConvertedCode(code, found.operators, found.updates)
+
+
+class _Rewritten(NamedTuple):
+    source: FunctionSource
+    tree: gast.FunctionDef
+    operators: str
+    updates: Updates
+
+
+def _rewritten(function: types.FunctionType) -> _Rewritten:
     try:
         source = read(function)
     except SourceUnavailable as error:
@@ -88,7 +117,6 @@ def _convert(function: types.FunctionType) -> ConvertedCode:
     updates = updates_of(node, function.__qualname__)
     operators = RUNTIME if any(isinstance(one, gast.Name) and one.id == OPERATORS for one in walk(node)) else OPERATORS
     new = renamed_operators(rewrite_function(node, _converters, function.__code__.co_freevars), operators)
-    code = compile_node(source, new, function, (operators, *EXTRA))
-    return ConvertedCode(code, new, operators, updates)
+    return _Rewritten(source, new, operators, updates)
 
 

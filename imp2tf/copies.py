@@ -11,14 +11,15 @@ import tensorflow as tf
 
 from imp2tf.alternatives import over
 from imp2tf.arithmetic import run_operation
-from imp2tf.attributes import fields_of_object
 from imp2tf.calls import call
 from imp2tf.compound_specs import holds_objects
 from imp2tf.containers import holding, new
 from imp2tf.deferred_calls import may_change
 from imp2tf.errors import ForeignCall, fall_back
 from imp2tf.forcing import computed
-from imp2tf.heap import contents, is_container, is_user_function, set_contents
+from imp2tf.heap import contents, set_contents
+from imp2tf.kinds import is_container, is_user_function
+from imp2tf.object_fields import fields_of_object
 from imp2tf.places import Attribute
 from imp2tf.session import current
 from imp2tf.snapshots import is_record

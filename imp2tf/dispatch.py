@@ -19,6 +19,7 @@ from imp2tf.errors import (
     said_by_kernel,
 )
 from imp2tf.graph import CannotGoOn, Graph, OperationFailed
+from imp2tf.kept_profiles import keep_profile
 from imp2tf.parameters import Parameters
 from imp2tf.profile import Recording, Replay, watching
 from imp2tf.session import in_host_call
@@ -240,5 +241,8 @@ class Dispatcher(Tracer):
         self._count("eager_calls")
         self.profile.runs += 1
         recording = Recording(self.profile)
-        with watching(recording), self.account.python():
-            return recording.entered(self.function)(*args, **kwargs)
+        try:
+            with watching(recording), self.account.python():
+                return recording.entered(self.function)(*args, **kwargs)
+        finally:
+            keep_profile(self.function, self.profile)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -12,13 +12,14 @@ from imp2tf.exceptions import StopRun, innermost, user_frames
 from imp2tf.growable import pushes_since
 from imp2tf.ordering import changes_state
 from imp2tf.places import Contents, Place, Tail
-from imp2tf.plan import Build, Recipe, Recorder
+from imp2tf.plan import Recorder
+from imp2tf.recipes import Build, Recipe
 from imp2tf.remembered import NumberMemory
 from imp2tf.results import ANYTHING, Kind, Raised, Site, is_fresh, join_kinds, kind_of
 from imp2tf.session import Session, current, hosting
 from imp2tf.values import Deferred, Growable, PyNumber, Union
 
-__all__ = ["commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_result", "host_value", "is_unchanged",
+__all__ = ["commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_check", "host_result", "host_value", "is_unchanged",
            "pending_owners", "site_of", "stop_run"]
 
 def host_call(function: Callable[..., object], *values: Any, name: str | None = None) -> None:
@@ -34,6 +35,28 @@ def host_call(function: Callable[..., object], *values: Any, name: str | None = 
         return ()
 
     _call_at_run_time(silent, values, [], name)
+
+
+def host_check(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], name: str) -> None:
+    """Call a pure function for what it may raise. Under ``try`` Python makes the call of the program instead, should it raise."""
+    session, count = current(), len(args)
+    where, names = innermost(user_frames()), tuple(kwargs)
+    if session.trying:
+        session.outside.needs_replay = f"{name} may raise under try or with"
+    trying = session.trying
+
+    def check(*found: Any) -> tuple[()]:
+        try:
+            function(*found[:count], **dict(zip(names, found[count:], strict=True)))
+        except Exception as error:  # whichever the program's handlers may name
+            if not trying:
+                raise
+            surprise = UnexpectedResult(f"{name} raised {type(error).__name__} under try", location=where)
+        else:
+            return ()
+        raise surprise
+
+    _call_at_run_time(check, [*args, *kwargs.values()], [], name, pure=True)
 
 
 def host_result(function: Callable[..., Any], *values: Any) -> Deferred:
@@ -63,7 +86,7 @@ def host_value(function: Callable[..., Any], kind: Kind, values: Sequence[Any], 
 
     if kind.holds_tensor():
         current().outside.gives_tensors = True
-    tensors = [detached(tensor) for tensor in _call_at_run_time(packed, values, kind.dtypes(), name)]
+    tensors = [detached(tensor) for tensor in _call_at_run_time(packed, values, kind.dtypes(), name, pure)]
     return kind.unpack(iter(tensors), run)
 
 
@@ -98,7 +121,7 @@ def site_of(name: str) -> Site:
 
 
 def _call_at_run_time(function: Callable[..., Any], values: Sequence[Any], returns: list[tf.DType],
-                      name: str | None) -> Sequence[tf.Tensor]:
+                      name: str | None, pure: bool = False) -> Sequence[tf.Tensor]:
     session = current()
     recorder = Recorder(session)
     recipes = [recorder.add(value) for value in values]
@@ -117,7 +140,7 @@ def _call_at_run_time(function: Callable[..., Any], values: Sequence[Any], retur
 
     if name is None:
         session.outside.unrepeatable = "Python is called"
-    else:
+    elif not pure:
         session.outside.sites.add(site_of(name))
     session.python_calls.append((f"Python is called ({name})" if name else "Python is called", innermost(frames)))
     return _python_op(session, call, [detached(tensor) for tensor in recorder.tensors], returns).outputs

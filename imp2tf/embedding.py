@@ -14,11 +14,13 @@ from imp2tf.effects import commits, has_pending_writes
 from imp2tf.errors import Fallback, ForeignCall, fall_back, user_location
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.lowering import lowered
-from imp2tf.plan import Build, Recorder
+from imp2tf.paths import scope
+from imp2tf.plan import Recorder
+from imp2tf.recipes import Build
 from imp2tf.refusals import REFUSED
-from imp2tf.region import scope
+from imp2tf.relaxations import Relaxations
 from imp2tf.runs import Run
-from imp2tf.session import Relaxations, Session, resumed
+from imp2tf.session import Session, resumed
 from imp2tf.values import Deferred, PyNumber
 
 __all__ = ["assert_instead", "call_in_graph"]

@@ -21,9 +21,10 @@ from imp2tf.errors import Contents, LostValue, SeveralKinds, fall_back
 from imp2tf.growable import GrowableList
 from imp2tf.join import join
 from imp2tf.looping import kept
+from imp2tf.paths import frozen_place, unpacked
 from imp2tf.places import Place
-from imp2tf.region import frozen_place, unpacked
-from imp2tf.session import Relaxations, Session, resumed
+from imp2tf.relaxations import Relaxations
+from imp2tf.session import Session, resumed
 from imp2tf.sharing import shares_objects
 from imp2tf.specs import Constant, Spec
 from imp2tf.trace import graph_name

@@ -21,9 +21,10 @@ from imp2tf.export_values import Lowering
 from imp2tf.options import Options
 from imp2tf.ordering import order_effects
 from imp2tf.parameters import Parameters, name_of
-from imp2tf.region import scope
+from imp2tf.paths import scope
+from imp2tf.relaxations import Relaxations
 from imp2tf.runs import Run
-from imp2tf.session import Relaxations, Session, resumed
+from imp2tf.session import Session, resumed
 from imp2tf.trace import AlwaysRaises, definition, graph_name, refuse_variable, traced
 
 __all__ = ["Endpoint", "Served", "serve"]

@@ -30,7 +30,8 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.errors import Contents, ConversionError, LostValue, NeedsValue, SeveralKinds, UnsupportedSyntax
-from imp2tf.heap import contents, is_container
+from imp2tf.heap import contents
+from imp2tf.kinds import is_container
 from imp2tf.session import current
 from imp2tf.specs import Dense, Number
 from imp2tf.stacked_lists import StackedList

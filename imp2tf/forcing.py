@@ -7,6 +7,7 @@ gives is found by computing it from examples of the same kinds.
 from __future__ import annotations
 
 import contextlib
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,11 +15,14 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from imp2tf.effects import host_value, site_of
+from imp2tf.effects import host_check, host_value, site_of
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.exceptions import ProgramRaise
+from imp2tf.fallible import may_refuse
+from imp2tf.region import cond, stop_if
 from imp2tf.results import ANYTHING, Array, Kept, Kind, Object, Plain, join_kinds, kind_of
 from imp2tf.session import current
+from imp2tf.states import NO_STATE
 from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, is_runtime, numpy_value
 
 __all__ = ["RunArray", "computed", "example_of", "example_or_none", "forced", "kept_class", "tensor_of", "worded"]
@@ -33,7 +37,36 @@ class _Unknown(Exception):
 def computed(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> Any:
     """What a pure function gives: after the run, or at once if an object of library code takes part, which may change."""
     later = Deferred(function, args, kwargs)
-    return forced(later) if _depends_on_kept(later) else later
+    if _depends_on_kept(later):
+        return forced(later)
+    if function is chr:
+        _check_character(later.args[0])
+    elif may_refuse(function, later.args, later.kwargs, example_or_none):
+        host_check(function, later.args, later.kwargs, getattr(function, "__name__", "a function"))
+    return later
+
+
+def _check_character(number: Any) -> None:
+    """``chr`` of a number that only the run knows."""
+    if not isinstance(number, PyNumber) or number.kind == "float":
+        return
+
+    value = tf.cast(number.tensor, tf.int64)
+
+    def refused() -> None:
+        for wrong, sample in ((value > 2**31 - 1, 2**40), (value < -2**31, -2**40)):
+            stop_if(wrong, _refusal(sample))
+        raise ProgramRaise(_refusal(-1))
+
+    cond(tf.logical_or(value < 0, value > sys.maxunicode), refused, lambda: None, NO_STATE)
+
+
+def _refusal(number: int) -> Exception:
+    try:
+        chr(number)
+    except (ValueError, OverflowError) as error:  # this Python's own wording
+        return error
+    raise AssertionError("it is a character")
 
 
 def worded(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> Any:
@@ -80,6 +113,8 @@ def forced(value: Deferred, number: str | None = None) -> Any:
     """The value, computed by the run when it gets here; `number`: it is known to be such a number."""
     if isinstance(value.function, Kept):
         return value
+    if current().trying and may_refuse(value.function, value.args, value.kwargs, example_or_none):
+        host_check(value.function, value.args, value.kwargs, getattr(value.function, "__name__", "a function"))
     return _called(_same, Plain(number) if number is not None else _foretold(value), value)
 
 

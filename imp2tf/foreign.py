@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from imp2tf.arithmetic import as_tensor, holds_runtime, run_operation
+from imp2tf.arithmetic import holds_runtime, run_operation
 from imp2tf.constants import constant, is_constant_of_run
 from imp2tf.errors import ForeignCall, NeedsValue, NoSource, fall_back
 from imp2tf.exceptions import innermost, user_frames
 from imp2tf.forcing import computed
-from imp2tf.heap import is_container, is_user_function
+from imp2tf.kinds import is_container, is_user_function
 from imp2tf.lowering import adopted, lowered, materialized
-from imp2tf.opaque import call_library
+from imp2tf.opaque import call_library, keep_apart
 from imp2tf.ordering import made_by_program
+from imp2tf.plain_functions import plain_function
 from imp2tf.purity import (
     has_plain_new,
     is_impure_tensorflow,
@@ -32,6 +33,7 @@ from imp2tf.purity import (
     works_on_values,
     writes_into_argument,
 )
+from imp2tf.python_numbers import as_tensor
 from imp2tf.session import current
 from imp2tf.stacked_lists import StackedList, call_with_list
 from imp2tf.values import Deferred, PyNumber, StandIn
@@ -41,7 +43,7 @@ __all__ = ["call_foreign", "call_pure", "construct", "register_host_method"]
 Callback = Callable[[Any], Any]
 MADE_OF_VALUES = (np.generic, complex, decimal.Decimal, fractions.Fraction, bytes)
 LIBRARIES = ("tensorflow", "keras", "numpy", "functools", "enum")
-HOST_RUN = (tf.py_function, tf.numpy_function, tf.compat.v1.py_func)
+HOST_RUN = {tf.py_function: "func", tf.numpy_function: "func", tf.compat.v1.py_func: "func", tf.data.Dataset.from_generator: "generator"}
 
 
 HostMethod = Callable[[Any, str, tuple[Any, ...], dict[str, Any]], Any]
@@ -139,10 +141,8 @@ def _holds_python(value: Any, level: int = 0) -> bool:
 
 
 def _call_tensorflow(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], callback: Callback) -> Any:
-    if function in HOST_RUN:
-        current().outside.unrepeatable = "Python is called"
-        current().python_calls.append(("Python is called", innermost(user_frames())))
-        return adopted(run_operation(function, *args, **kwargs))
+    if isinstance(function, types.FunctionType) and function in HOST_RUN:
+        return _call_python(function, args, kwargs)
     if is_constant_of_run(function, args, kwargs):
         return constant(*args, **kwargs)
     lowered_args = [callback(lowered(value)) for value in args]
@@ -154,6 +154,21 @@ def _call_tensorflow(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         if not numbers:
             return adopted(run_operation(function, *lowered_args, **lowered_kwargs))
         return adopted(_call_with_numbers(function, lowered_args, lowered_kwargs))
+
+
+def _call_python(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An operation that calls a function of the program when the graph runs."""
+    session, name = current(), HOST_RUN[function]
+    session.outside.unrepeatable = "Python is called"
+    session.python_calls.append(("Python is called", innermost(user_frames())))
+    given = args[0] if args else kwargs.get(name)
+    if given is None:
+        return adopted(run_operation(function, *args, **kwargs))
+    if is_user_function(getattr(given, "__func__", given)) or not isinstance(given, (types.FunctionType, types.BuiltinFunctionType, type)):
+        keep_apart(session, f"{library_name(function)} calls code of the program", ())
+    rest = [lowered(value) for value in args[1:]]
+    named = {key: lowered(value) for key, value in kwargs.items() if key != name}
+    return adopted(run_operation(function, plain_function(given), *rest, **named))
 
 
 def _call_with_numbers(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:

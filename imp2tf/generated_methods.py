@@ -13,11 +13,14 @@ from collections.abc import Callable
 from typing import Any
 
 from imp2tf.alternatives import raise_error
-from imp2tf.arithmetic import COMPARE, run_operation
-from imp2tf.attributes import fields_of_object, get_attribute, set_attribute, store_attribute
+from imp2tf.arithmetic import run_operation
+from imp2tf.attribute_writes import set_attribute, store_attribute
+from imp2tf.attributes import get_attribute
 from imp2tf.calls import call
-from imp2tf.heap import is_user_function
+from imp2tf.kinds import is_user_function
+from imp2tf.object_fields import fields_of_object
 from imp2tf.purity import has_plain_new
+from imp2tf.python_numbers import COMPARE
 from imp2tf.session import current
 
 __all__ = ["compared", "constructed", "field_names", "is_generated", "makes_by_fields"]

@@ -13,8 +13,8 @@ import tensorflow as tf
 from imp2tf.calls import call, is_generator_function, run_generator
 from imp2tf.exceptions import INSIDE_OUT
 from imp2tf.exits import CONTINUE, clear, exit_code, none_under_way
-from imp2tf.heap import is_user_function
 from imp2tf.iteration import GeneratorValue
+from imp2tf.kinds import is_user_function
 from imp2tf.loops import finish_loop, visit_item
 from imp2tf.session import current
 from imp2tf.states import Box, State, Visited

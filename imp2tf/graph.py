@@ -10,7 +10,6 @@ from typing import Any, NoReturn
 
 import tensorflow as tf
 
-from imp2tf.arithmetic import OVERFLOW, UNUSUAL_POWER
 from imp2tf.errors import (
     Fallback,
     GraphRefused,
@@ -21,15 +20,17 @@ from imp2tf.errors import (
 )
 from imp2tf.exceptions import raise_from_user_code
 from imp2tf.guards import held_weakly
-from imp2tf.heap import Fetch
 from imp2tf.inspection import nodes_of
+from imp2tf.lifting import Fetch
 from imp2tf.places import Place
-from imp2tf.plan import Build, Recipe
+from imp2tf.python_numbers import OVERFLOW, UNUSUAL_POWER
 from imp2tf.random_ops import RANDOM_OPS
+from imp2tf.recipes import Build, Recipe
+from imp2tf.relaxations import Guard
 from imp2tf.results import Raised
 from imp2tf.runs import Run
 from imp2tf.seed_stream import SEEDS_TO_COME, look_further_ahead
-from imp2tf.session import Guard, Outside
+from imp2tf.session import Outside
 from imp2tf.taped import Taped
 from imp2tf.tf_compat import is_stateful_op, switches
 

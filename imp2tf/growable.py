@@ -25,7 +25,7 @@ from imp2tf.values import Growable
 
 __all__ = [
     "GrowableList", "compact", "element_at", "element_ids", "empty_growable", "growable_length", "growable_of", "has_one_shape",
-    "is_stackable", "joined", "last_pushed",
+    "is_stackable", "items_of", "joined", "last_pushed",
     "picked", "popped", "popped_first", "pushed", "pushes_since", "replaced", "stacked_column", "widened",
     "without_element",
 ]
@@ -84,7 +84,7 @@ class GrowableList(Spec):
     def realize(self, tensors: Tensors) -> Any:
         handles = [next(tensors) for _ in self.components()]
         length = int(tf.raw_ops.TensorListLength(input_handle=handles[0]).numpy())
-        columns = [_column(handle, dtype, length) for handle, (dtype, _) in zip(handles[1:], self.element.components(), strict=True)]
+        columns = [items_of(handle, dtype, length) for handle, (dtype, _) in zip(handles[1:], self.element.components(), strict=True)]
         made = self.empty()
         made.extend(self.element.realize(iter(row)) for row in (zip(*columns, strict=True) if columns else [()] * length))
         return made
@@ -99,8 +99,8 @@ class GrowableList(Spec):
         return "growable", self.family(), self.shifted, self.element.layout()
 
 
-def _column(handle: tf.Tensor, dtype: tf.DType, length: int) -> list[tf.Tensor]:
-    """The tensors of an eager TensorList."""
+def items_of(handle: tf.Tensor, dtype: tf.DType, length: int) -> list[tf.Tensor]:
+    """The last so many tensors of an eager TensorList."""
     get, first = tf.raw_ops.TensorListGetItem, int(_count(handle).numpy()) - length
     return [get(input_handle=handle, index=first + i, element_shape=-1, element_dtype=dtype) for i in range(length)]
 
@@ -208,9 +208,10 @@ def joined(first: Growable, second: Growable) -> Growable:
 
 
 # ------------------------------------------------------------------------------------------------ other orders
-def has_one_shape(element: Spec) -> bool:
-    """Whether the tensors of all elements have the same shapes, so that each can be stacked."""
-    return all(dtype not in (tf.variant, tf.resource) and shape.is_fully_defined() for dtype, shape in element.components())
+def has_one_shape(component: Component) -> bool:
+    """Whether this tensor has the same shape in all elements, so that it can be stacked."""
+    dtype, shape = component
+    return dtype not in (tf.variant, tf.resource) and shape.is_fully_defined()
 
 
 def stacked_column(grown: Growable, column: int) -> tf.Tensor:
@@ -236,7 +237,7 @@ def is_stackable(element: Spec) -> bool:
 
 def picked(grown: Growable, positions: tf.Tensor) -> Growable:
     """The elements at some positions (a vector of int32, each in range)."""
-    if has_one_shape(grown.element):
+    if all(map(has_one_shape, grown.element.components())):
         columns = [tf.gather(stacked_column(grown, i), positions) for i in range(len(grown.handles) - 1)]
         return growable_of(grown.element, columns, tf.size(positions))
     count, start = tf.size(positions), empty_growable(grown.element)

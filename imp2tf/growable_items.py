@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.alternatives import raise_error
-from imp2tf.arithmetic import as_number, run_operation
+from imp2tf.arithmetic import run_operation
 from imp2tf.containers import concatenated, copied, covering
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.growable import (
@@ -24,6 +24,7 @@ from imp2tf.growable import (
 )
 from imp2tf.join import describe
 from imp2tf.lengths import is_within
+from imp2tf.python_numbers import as_number
 from imp2tf.region import stop_if
 from imp2tf.values import Deferred, Growable, PyNumber, Union, is_runtime
 

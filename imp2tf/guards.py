@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from imp2tf.heap import INT_RANGE, Fetch, itself
-from imp2tf.session import Guard, Relaxations
+from imp2tf.lifting import INT_RANGE, Fetch, itself
+from imp2tf.relaxations import Guard, Relaxations
 from imp2tf.sources import Held, Length, Source
 from imp2tf.tf_compat import EagerTensor, dtype_test, shape_text
 

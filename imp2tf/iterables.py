@@ -8,8 +8,9 @@ from imp2tf.containers import append, new_list
 from imp2tf.cursors import Cursor
 from imp2tf.errors import NeedsValue, UnsupportedSyntax, fall_back
 from imp2tf.generators import Pushed, as_pushed, push_for
-from imp2tf.heap import contents, is_users_iterable
+from imp2tf.heap import contents
 from imp2tf.iteration import GeneratorValue, cursor_of, drained
+from imp2tf.kinds import is_users_iterable
 from imp2tf.loops import run_for
 from imp2tf.states import NO_STATE, State
 from imp2tf.user_iterators import user_cursor

@@ -8,7 +8,6 @@ import tensorflow as tf
 
 from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import run_operation
-from imp2tf.attributes import FieldsOf
 from imp2tf.container_cursors import ContainerCursor, DequeCursor, ListCursor, ReversedCursor, TableCursor, ViewCursor
 from imp2tf.containers import append, listed, new_list
 from imp2tf.cursors import (
@@ -26,7 +25,9 @@ from imp2tf.cursors import (
 from imp2tf.dict_views import DictView
 from imp2tf.endless import Endless, EndlessCursor
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
-from imp2tf.heap import contents, is_container, is_users_iterable
+from imp2tf.heap import contents
+from imp2tf.kinds import is_container, is_users_iterable
+from imp2tf.object_fields import FieldsOf
 from imp2tf.refusals import as_eager, eager_error
 from imp2tf.session import current
 from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, StandIn, Table, Union, is_runtime

@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from imp2tf.compound_specs import ConstSet, DeferredSpec, Items, Mapping, OneOf, Record, SameAs
 from imp2tf.growable import GrowableList
-from imp2tf.heap import is_container
+from imp2tf.kinds import is_container
 from imp2tf.session import current
 from imp2tf.snapshots import Alias, Snapshot, fields_of, freeze, is_record
 from imp2tf.specs import BOTTOM, Composite, Constant, Dense, Number, Spec, same_constant

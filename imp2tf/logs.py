@@ -4,7 +4,7 @@
 
 A topic that was asked for is logged as warnings, the others as debug messages. The topics: why something runs as Python, once for each
 function and reason (fallbacks); why a function is traced again (recompiles); what a new graph assumes (guards); how large it is
-(graph).
+(graph); how its runs are timed (tiers); why something on disk is not used (cache).
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 __all__ = ["TOPICS", "is_logged", "log"]
 
-TOPICS = ("fallbacks", "recompiles", "guards", "graph", "tiers")
+TOPICS = ("fallbacks", "recompiles", "guards", "graph", "tiers", "cache")
 
 _logger = logging.getLogger("imp2tf")
 

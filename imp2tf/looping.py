@@ -13,27 +13,19 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.connectivity import order_matters
+from imp2tf.courses import Course, leaving_in, raise_pending
 from imp2tf.errors import NoFixpoint, fall_back
 from imp2tf.exceptions import ProgramRaise, user_frames
-from imp2tf.heap import LITERALS, old_value
+from imp2tf.heap import old_value
 from imp2tf.join import describe, join, without_stale
 from imp2tf.junctions import Told, junctions_of, note_loop, results_vary, turns_told, ways_are_told, width_of
+from imp2tf.kinds import LITERALS
 from imp2tf.ordering import order_effects
+from imp2tf.paths import arrive, check, frozen_place, last_call, note_cells, scope
 from imp2tf.places import Contents, Place
 from imp2tf.quick_graphs import make_quick
 from imp2tf.random_ops import draw_eagerly, readable
-from imp2tf.region import (
-    Course,
-    arrive,
-    check,
-    emit_raise,
-    frozen_place,
-    last_call,
-    leaving_in,
-    note_cells,
-    raise_pending,
-    scope,
-)
+from imp2tf.region import emit_raise
 from imp2tf.session import Log, Session, current
 from imp2tf.sharing import untouched, with_aliases
 from imp2tf.snapshots import freeze

@@ -7,12 +7,13 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.alternatives import over
-from imp2tf.arithmetic import as_tensor
 from imp2tf.arrays import TracedArray
 from imp2tf.dict_views import DictView
 from imp2tf.errors import Contents, ForeignCall, NeedsValue, fall_back
 from imp2tf.forcing import RunArray, tensor_of
-from imp2tf.heap import contents, is_container
+from imp2tf.heap import contents
+from imp2tf.kinds import is_container
+from imp2tf.python_numbers import as_tensor
 from imp2tf.session import current
 from imp2tf.stacked_lists import as_stacked
 from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, Table, Union

@@ -11,11 +11,12 @@ import tensorflow as tf
 
 from imp2tf.alternatives import raise_error
 from imp2tf.calls import call
+from imp2tf.courses import handled
 from imp2tf.errors import ForeignCall, UnsupportedSyntax, fall_back
 from imp2tf.exits import NONE, RAISE
 from imp2tf.generators import as_pushed, push
 from imp2tf.records import split_records
-from imp2tf.region import cond, handled
+from imp2tf.region import cond
 from imp2tf.session import current
 from imp2tf.states import NO_STATE, State
 from imp2tf.try_state import leave_raising, raise_record, set_exit

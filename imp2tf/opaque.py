@@ -19,7 +19,8 @@ import tensorflow as tf
 from imp2tf.effects import has_pending_writes, host_call, host_value, pending_owners, site_of
 from imp2tf.errors import ForeignCall, UnexpectedResult, fall_back
 from imp2tf.exceptions import innermost, user_frames
-from imp2tf.heap import contents, is_container
+from imp2tf.heap import contents
+from imp2tf.kinds import is_container
 from imp2tf.purity import library_name, module_of
 from imp2tf.reach import reach_of
 from imp2tf.results import ANYTHING, NEVER_AGAIN, Changed, Kept, Kind, Live, Profile, Site, name_of_callee, watched_arguments

@@ -11,8 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.alternatives import number_of, over, raise_error, truth, truth_number
-from imp2tf.arithmetic import BINARY, COMPARE, SWAPPED, binary, compare, holds_runtime, run_operation
-from imp2tf.attributes import FieldsOf
+from imp2tf.arithmetic import SWAPPED, binary, compare, holds_runtime, run_operation
 from imp2tf.calls import call, invoke
 from imp2tf.container_methods import ContainerMethod, container_method
 from imp2tf.containers import any_equal, concatenated, grow, has_element, listed, new, new_list, note_shared, static
@@ -23,8 +22,12 @@ from imp2tf.errors import Contents, ForeignCall, NeedsValue, fall_back
 from imp2tf.forcing import forced
 from imp2tf.generated_methods import compared
 from imp2tf.growable_items import repeated
-from imp2tf.heap import contents, is_container, is_same_input, is_user_function, is_users_iterable, set_contents
+from imp2tf.heap import contents, set_contents
+from imp2tf.kinds import is_container, is_user_function, is_users_iterable
+from imp2tf.lifting import is_same_input
+from imp2tf.object_fields import FieldsOf
 from imp2tf.opaque import change_array
+from imp2tf.python_numbers import BINARY, COMPARE
 from imp2tf.region import select
 from imp2tf.results import Kept
 from imp2tf.searches import equal_growables, equals_items

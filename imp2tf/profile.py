@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import marshal
 import threading
 import types
 import weakref
@@ -19,10 +20,11 @@ from typing import Any
 import gast
 
 from imp2tf.analysis.flow import has_await
-from imp2tf.analysis.updates import updates_of
+from imp2tf.analysis.updates import Updates, updates_of
 from imp2tf.disabled import is_disabled
+from imp2tf.disk_cache import code_key, disk_cache
 from imp2tf.errors import Fallback
-from imp2tf.heap import is_drop_in, is_user_function
+from imp2tf.kinds import is_drop_in, is_user_function
 from imp2tf.purity import has_plain_new, is_numpy_function, is_pure, is_tensorflow
 from imp2tf.results import Changed, Profile, Raised, Site, is_fresh, kind_of, name_of_callee, watched_arguments
 from imp2tf.source import SourceUnavailable, bind, compile_node, lambda_to_function, read
@@ -98,19 +100,42 @@ def _watched(function: types.FunctionType) -> types.FunctionType:
 
 
 def _rewritten(function: types.FunctionType) -> types.FunctionType:
+    found = _kept_or_compiled(function)
+    if found is None:
+        return function
+    code, updates = found
+    watched = bind(_with_own_constants(code, function.__code__), function, {ENTERED: _entered})
+    watched.__imp2tf_updates__ = updates  # type: ignore[attr-defined]
+    return watched
+
+
+def _kept_or_compiled(function: types.FunctionType) -> tuple[types.CodeType, Updates] | None:
+    cache = disk_cache()
+    key = code_key(function) if cache is not None else None
+    if cache is None or key is None:
+        return _compiled(function)
+    kept = cache.load("watched", key)
+    if kept is not None:
+        code, updates = marshal.loads(kept)
+        return code, updates
+    found = _compiled(function)
+    if found is not None:
+        cache.save("watched", key, marshal.dumps(found))
+    return found
+
+
+def _compiled(function: types.FunctionType) -> tuple[types.CodeType, Updates] | None:
+    """The code of a function with the hook around what it calls, and its updates; None for a coroutine, which stays as it is."""
     source = read(function)
     node = source.node
     if isinstance(node, gast.AsyncFunctionDef) or has_await(node):
-        return function
+        return None
     if isinstance(node, gast.Lambda):
         node = lambda_to_function(node)
     updates = updates_of(node, function.__qualname__)
     calls = _Calls(source.filename)
     node.body = [calls.visit(statement) for statement in node.body]
-    code = _with_own_constants(compile_node(source, node, function, (ENTERED,)), function.__code__)
-    watched = bind(code, function, {ENTERED: _entered})
-    watched.__imp2tf_updates__ = updates  # type: ignore[attr-defined]
-    return watched
+    return compile_node(source, node, function, (ENTERED,)), updates
 
 
 def _with_own_constants(code: types.CodeType, original: types.CodeType) -> types.CodeType:

@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.errors import RaisesUnderTry, fall_back
 from imp2tf.exceptions import ProgramRaise, user_frames
 from imp2tf.heap import view
 from imp2tf.places import Attribute
@@ -14,7 +15,8 @@ from imp2tf.session import current
 from imp2tf.tracebacks import RAISED_AT, Frame
 from imp2tf.values import DEAD, UNBOUND, Facts, Union
 
-__all__ = ["Frames", "OnItsWay", "frames_of", "narrowed", "on_its_way", "record_of", "renewed", "split_records"]
+__all__ = ["Frames", "OnItsWay", "frames_of", "narrowed", "on_its_way", "record_of", "renewed",
+           "sorted_out", "split_records"]
 
 
 class OnItsWay:
@@ -113,3 +115,26 @@ def narrowed(union: Union, kept: list[Any]) -> Any:
     places = {id(one): i for i, one in enumerate(kept)}
     moved = [places.get(id(one), 0) for one in union.alternatives]
     return Union(tf.gather(tf.constant(moved, tf.int32), union.tag), kept)
+
+
+def sorted_out(record: Any, kind: Any) -> tuple[Any, Any, Any]:
+    """The exceptions on their way that are of a class or one of several, those that are not, and whether it is one of the first."""
+    if isinstance(record, OnItsWay) and not isinstance(record.error, Union):
+        return record, record, isinstance(record.error, kind)
+    several = record if isinstance(record, Union) else record.error
+    hits = [_is_of(one, kind) for one in several.alternatives]
+    if all(hits) or not any(hits):
+        return record, record, hits[0]
+    sides = []
+    for side in (True, False):
+        kept = narrowed(several, [one for one, hit in zip(several.alternatives, hits, strict=True) if hit is side])
+        sides.append(kept if isinstance(record, Union) else on_its_way(kept, record.frames))
+    return sides[0], sides[1], tf.gather(tf.constant(hits), several.tag)
+
+
+def _is_of(one: Any, kind: Any) -> bool:
+    error = one.error if isinstance(one, OnItsWay) else one
+    if not isinstance(error, Union):
+        return isinstance(error, kind)
+    hits = [isinstance(other, kind) for other in error.alternatives]
+    return hits[0] if all(hits) or not any(hits) else fall_back(RaisesUnderTry, "a handler sees one of several exceptions")

@@ -11,7 +11,7 @@ from imp2tf.alternatives import truth
 from imp2tf.compound_specs import holds_objects
 from imp2tf.errors import Contents, fall_back
 from imp2tf.growable import element_at, growable_length, stacked_column
-from imp2tf.heap import is_container
+from imp2tf.kinds import is_container
 from imp2tf.looping import loop
 from imp2tf.region import leave_to_python_if, select
 from imp2tf.session import current

@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.errors import ForeignCall, fall_back
-from imp2tf.heap import Fetch, itself
+from imp2tf.lifting import Fetch, itself
 from imp2tf.places import Place
 from imp2tf.remembered import NumberMemory
 from imp2tf.session import Session

@@ -13,90 +13,21 @@ import dataclasses
 import threading
 import time
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
-
-import tensorflow as tf
 
 from imp2tf.errors import Contents, ConversionError, ForeignCall, Location, fall_back
 from imp2tf.places import Attribute, Place
 from imp2tf.places import Contents as ContentsOf
+from imp2tf.relaxations import Guard, Relaxations
 from imp2tf.sources import Held, Pinned, PlacePart, Source
 from imp2tf.tf_compat import global_seed
 from imp2tf.values import Sentinel
 
-__all__ = ["Guard", "Log", "Outside", "Relaxations", "Session", "active", "current", "hosting", "in_host_call", "interposing", "resumed",
-           "suspended"]
+__all__ = ["NOT_STORED", "Log", "Outside", "Session", "active", "current", "hosting", "in_host_call", "interposing", "resumed", "suspended"]
 
 NOT_STORED = Sentinel("NOT_STORED")
 Log = dict[Place, Any]
-
-
-@dataclasses.dataclass(frozen=True)
-class Guard:
-    """What a trace assumed of the value a source gives: `check` is one of the checks in `imp2tf.guards`."""
-
-    source: Source
-    check: str
-    expected: Any
-
-
-@dataclasses.dataclass
-class Relaxations:
-    """What the misses so far have taught: which numbers vary, which shapes, and what must stay constant."""
-
-    numbers: set[Source] = dataclasses.field(default_factory=set)
-    presumed: set[Source] = dataclasses.field(default_factory=set)  # what has not varied yet, but will by the program's text
-    presuming: bool = True  # whether there are such
-    shapes: dict[tuple[Source, int | None], tf.TensorShape] = dataclasses.field(default_factory=dict)
-    constant: set[Source] = dataclasses.field(default_factory=set)
-    declared: dict[Source, tf.TypeSpec] = dataclasses.field(default_factory=dict)  # what an input signature says
-    arrays: dict[Source, tf.TensorShape] = dataclasses.field(default_factory=dict)  # NumPy arrays that vary
-    lists: set[Source] = dataclasses.field(default_factory=set)  # lists whose elements are read and whose length varies
-    changed_lists: set[Source] = dataclasses.field(default_factory=set)  # lists whose length the function changes
-    fixed: set[Source] = dataclasses.field(default_factory=set)  # lists that no graph takes with any length
-    kinds_of_lists: dict[Source, Any] = dataclasses.field(default_factory=dict)  # the kind of the elements of `lists`
-    live: set[Source] = dataclasses.field(default_factory=set)  # NumPy arrays that the function changes
-    seeded: bool = False  # the function sets a seed itself
-    drawn_by_host: bool = False  # Python that the graph calls may draw random numbers too
-    profile: Any = None  # what runs in Python have shown of calls that no graph can look into
-    given_up: set[tuple[str, int]] | None = None  # lines whose branches were entered too often to be left out; None: all are
-    budget: float | None = None  # seconds that tracing with relaxed shapes may take
-
-    def active(self) -> bool:
-        """Whether anything is relaxed now."""
-        return bool(self.shapes or self.arrays or self.lists or self.numbers - self.constant)
-
-    def presume(self, source: Source, owners: Sequence[str], name: str, value: Any) -> None:
-        """A number or an array is read; `owners` are the classes that it may be an attribute of."""
-        updates = self.profile.updates if self.presuming and self.profile is not None else ()
-        if updates and any((owner, name, True) in updates or ((owner, name, False) in updates and type(value) is not int)
-                           for owner in owners):
-            self.presumed.add(source)
-            if not isinstance(value, (int, float)):
-                self.arrays.setdefault(source, tf.TensorShape(value.shape))
-
-    def presume_nothing(self) -> None:
-        """What was presumed may be what stands in the way of a graph."""
-        for source in self.presumed:
-            self.arrays.pop(source, None)
-        self.presumed, self.presuming = set(), False
-
-    def shape(self, source: Source, value: tf.Tensor) -> tf.TensorShape:
-        """The shape, in the graph, of a tensor that is found there."""
-        spec = self.declared.get(source)
-        if isinstance(spec, tf.TensorSpec):
-            return spec.shape
-        relaxed = self.shapes.get((source, value.shape.rank), value.shape)
-        return relaxed if relaxed.is_compatible_with(value.shape) else value.shape
-
-    def learned(self) -> tuple[Any, ...]:
-        """What traces find out themselves; where it differs after one that failed, another may not."""
-        return self.seeded, self.drawn_by_host, len(self.live), len(self.numbers)
-
-    def number(self, source: Source) -> bool:
-        """Whether a Python number found there is an input of the graph rather than a constant."""
-        return (source in self.numbers or source in self.presumed) and source not in self.constant
 
 
 @dataclasses.dataclass
@@ -228,9 +159,10 @@ class Session:
         self.callbacks: list[Any] = []  # see `callback`
         self.loop_memo: dict[Hashable, Any] = {}
         self.activations: list[Any] = []
+        self.ending: tuple[Any, ...] = ()  # the exceptions by which iterators end that are asked for an item now
         self.trying = 0  # handlers that may want what is raised now
         self.handlers: list[int] = []  # how deep in the program's calls these are
-        self.courses: list[Any] = []  # stretches of the program that exceptions with a handler leave (`imp2tf.region`)
+        self.courses: list[Any] = []  # stretches of the program that exceptions with a handler leave (`imp2tf.courses`)
         self.caught: list[Any] = []
         self.regions = 0
         self.loop_depth = 0  # the log depth of the innermost body of a loop

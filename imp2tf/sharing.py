@@ -127,7 +127,8 @@ def _patch(spec: Spec, value: Any, known: dict[Hashable, tuple[Spec, Any]]) -> A
     if isinstance(spec, Record):
         for name, part in zip(spec.names, spec.parts[spec.args:], strict=True):
             patch = {name: _patch(part, fields_of(value)[name], known)}
-            set_links(value, patch)
+            if isinstance(value, BaseException):
+                set_links(value, patch)
             value.__dict__.update(patch)
         return value
     return _refuse()

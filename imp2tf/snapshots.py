@@ -11,7 +11,8 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.errors import Contents, fall_back
-from imp2tf.heap import contents, is_container
+from imp2tf.heap import contents
+from imp2tf.kinds import is_container
 from imp2tf.links import fields_with_links
 from imp2tf.purity import has_plain_new
 from imp2tf.session import current

@@ -5,12 +5,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.arithmetic import number_tensor, run_operation
+from imp2tf.arithmetic import run_operation
 from imp2tf.errors import Contents, fall_back
 from imp2tf.growable import compact, growable_length
 from imp2tf.purity import (
     library_name,
 )
+from imp2tf.python_numbers import number_tensor
 from imp2tf.region import leave_to_python_if, select, stop_if
 from imp2tf.specs import Dense, Number
 from imp2tf.values import Growable, PyNumber

@@ -16,7 +16,7 @@ from imp2tf.compound_specs import Items
 from imp2tf.containers import grown
 from imp2tf.eager_tensors import scalar
 from imp2tf.growable import growable_of
-from imp2tf.heap import INT_RANGE, Fetch
+from imp2tf.lifting import INT_RANGE, Fetch
 from imp2tf.remembered import ListMemory
 from imp2tf.session import Session, current
 from imp2tf.sources import Source

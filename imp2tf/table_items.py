@@ -17,8 +17,9 @@ from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.growable import compact, empty_growable, picked, pushed, replaced
 from imp2tf.growable_items import position_of
-from imp2tf.heap import contents, is_container, set_contents
+from imp2tf.heap import contents, set_contents
 from imp2tf.join import describe
+from imp2tf.kinds import is_container
 from imp2tf.region import cond, leave_to_python_if, select, stop_if
 from imp2tf.session import current
 from imp2tf.specs import BOTTOM

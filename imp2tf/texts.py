@@ -15,7 +15,8 @@ from imp2tf.arithmetic import holds_runtime, run_operation
 from imp2tf.attributes import get_attribute
 from imp2tf.calls import call
 from imp2tf.errors import Contents, NeedsValue, fall_back
-from imp2tf.heap import contents, has_written_fields, is_container, is_user_function
+from imp2tf.heap import contents, has_written_fields
+from imp2tf.kinds import is_container, is_user_function
 from imp2tf.links import new_exception, noted_by_class, set_noted
 from imp2tf.lowering import same_mapping
 from imp2tf.session import current

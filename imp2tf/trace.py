@@ -27,22 +27,24 @@ from imp2tf.errors import (
 from imp2tf.exceptions import TRACE_BOUNDARIES, ProgramRaise
 from imp2tf.graph import Graph, has_other_effects
 from imp2tf.guards import compile_guards
-from imp2tf.heap import contents, guard_distinct, lift
+from imp2tf.heap import contents
 from imp2tf.inspection import has_state, may_inline
 from imp2tf.junctions import UNTOLD, junctions_of, results_vary
+from imp2tf.lifting import guard_distinct, lift
 from imp2tf.options import Options
 from imp2tf.ordering import order_effects
 from imp2tf.parameters import Parameters, name_of
+from imp2tf.paths import scope
 from imp2tf.placement import guard_placement
 from imp2tf.places import Contents, Tail
 from imp2tf.plan import Recorder
 from imp2tf.quick_graphs import lines_kept, make_quick
 from imp2tf.quick_operations import operations_quick
 from imp2tf.random_ops import draw_eagerly
-from imp2tf.region import scope
+from imp2tf.relaxations import Relaxations
 from imp2tf.runs import Run
 from imp2tf.seed_stream import draws_can_be_inputs
-from imp2tf.session import Relaxations, Session, active, resumed
+from imp2tf.session import Session, active, resumed
 from imp2tf.sources import Argument, Item, Source
 from imp2tf.taped import Taped
 from imp2tf.tf_compat import captures_of, in_eager_mode, tape_may_record

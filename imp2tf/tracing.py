@@ -27,11 +27,12 @@ from imp2tf.graph import Graph, refused_by_xla
 from imp2tf.guards import describe_guard, find_misses, is_superseded, relax
 from imp2tf.input_signature import InputSignature
 from imp2tf.inspection import nodes_of
+from imp2tf.kept_profiles import kept_profile
 from imp2tf.logs import is_logged, log
 from imp2tf.options import Options
 from imp2tf.parameters import Parameters, name_of
+from imp2tf.relaxations import Relaxations
 from imp2tf.results import Profile
-from imp2tf.session import Relaxations
 from imp2tf.stance import stance
 from imp2tf.structures import Structures
 from imp2tf.substitution import substitutions
@@ -84,16 +85,16 @@ class Tracer:
         self.parameters = Parameters(function)
         specs = options.input_signature
         self.signature = InputSignature(specs, self.parameters, self.name) if specs is not None else None
-        self.profile_runs = 0 if options.fullgraph or self.signature else options.profile_runs
         self.lock = threading.RLock()
         self.counting = threading.Lock()
-        self.reset()
+        self.reset(kept_profile(function))
 
-    def reset(self) -> None:
-        """Forget all graphs and everything learned."""
+    def reset(self, profile: Profile | None = None) -> None:
+        """Forget all graphs and everything learned, but for a profile that is given."""
+        self.profile_runs = 0 if self.options.fullgraph or self.signature or profile else self.options.profile_runs
         self.graphs: list[Graph] = []
         self.substitutions = substitutions()
-        self.profile, self.account, self.structures = Profile(), Account(), Structures()
+        self.profile, self.account, self.structures = profile or Profile(), Account(), Structures()
         declared = self.signature.declared if self.signature else {}
         self.relaxations = Relaxations(declared=declared, profile=self.profile, presuming=self.options.reduce_retracing)
         if self.options.speculate and not self.options.fullgraph:

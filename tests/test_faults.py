@@ -13,7 +13,7 @@ import tensorflow as tf
 import imp2tf
 from imp2tf import tf_compat
 from imp2tf.guards import compile_guards
-from imp2tf.session import Guard
+from imp2tf.relaxations import Guard
 from imp2tf.sources import Held
 from tests.fault_programs import Training, numbers, pure, searching, step
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.attributes import keep_as
+from imp2tf.attribute_writes import keep_as
 from imp2tf.calls import InForeignGraph, call
 from imp2tf.container_methods import ContainerMethod
 from imp2tf.containers import new_list

@@ -24,10 +24,10 @@ from imp2tf.converters.tapes import none_where_unconnected
 from imp2tf.errors import ForeignCall, NeedsValue, RaisesUnderTry, VariableCreated, fall_back
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.guards import frozen_contents
-from imp2tf.heap import LITERALS, is_user_function, known_by_identity
 from imp2tf.keras import private
 from imp2tf.keras.applying import applied
 from imp2tf.keras.carried import CarriedLosses, summing, while_loop
+from imp2tf.kinds import LITERALS, is_user_function, known_by_identity
 from imp2tf.lowering import adopted, lowered
 from imp2tf.places import Attribute, Contents, Tail
 from imp2tf.profile import watched

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import re
 import sys
 from collections import Counter
@@ -21,6 +22,7 @@ from tests.fuzz.shrinking import shrink
 from tests.fuzz.workers import Worker
 
 SHOWN_REASONS = 25
+SHOWN_SLOWEST = 5
 SHRUNK_PER_KIND = 2    # what differs in the same way as two programs before is left as it is
 
 
@@ -31,9 +33,11 @@ class Tally:
     counts: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
+    seconds: Counter[str] = field(default_factory=Counter)
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, seed: str, outcome: Outcome) -> None:
         """Count one program."""
+        self.seconds[seed] = outcome.seconds
         if outcome.invalid:
             self.counts["invalid"] += 1
             return
@@ -61,14 +65,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for _ in range(options.jobs):
         workers.put(Worker({"profile_runs": options.profile_runs}))
 
-    def one(number: int) -> tuple[Program, Outcome]:
+    def one(number: int) -> tuple[Program, Outcome, Outcome]:
         worker = workers.get()
         try:
             program = write_program(f"{options.seed}:{number}")
-            outcome = worker.run(program)
+            first = outcome = worker.run(program)
             if options.shrink and any(tally.kinds[kind] < SHRUNK_PER_KIND for kind in outcome.kinds):
                 program, outcome = shrink(program, outcome, worker.run)
-            return program, outcome
+            return program, outcome, first
         finally:
             workers.put(worker)
 
@@ -76,8 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console) as progress, ThreadPoolExecutor(options.jobs) as pool:
         task = progress.add_task("programs", total=options.count)
-        for program, outcome in pool.map(one, numbers):
-            tally.add(outcome)
+        for program, outcome, first in pool.map(one, numbers):
+            tally.add(program.seed, dataclasses.replace(outcome, seconds=first.seconds))
             progress.update(task, advance=1, description=f"programs ({tally.counts['different']} different)")
             if outcome.differences:
                 _report(program, outcome, console, options.out)
@@ -114,6 +118,11 @@ def _summary(tally: Tally, console: Console) -> None:
     grid.add_column("programs", justify="right")
     for name in ("programs", "equal", "different", "in the graph", "no fallback", "invalid"):
         grid.add_row(name, str(tally.counts[name]))
+    grid.add_section()
+    seconds = sorted(tally.seconds.values())
+    grid.add_row("seconds for a program, mean and median", f"{sum(seconds) / len(seconds):.2f}, {seconds[len(seconds) // 2]:.2f}" if seconds else "")
+    for seed, one in tally.seconds.most_common(SHOWN_SLOWEST):
+        grid.add_row(f"slowest: {seed}", f"{one:.1f}")
     for title, counter in (("differences", tally.kinds), ("fallback reasons", tally.reasons)):
         grid.add_section()
         grid.add_row(f"[bold]{title}[/]", "")

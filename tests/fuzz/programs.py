@@ -204,18 +204,23 @@ def write_program(seed: str) -> Program:
 
 def _without_unused(text: str) -> str:
     """The module without functions, methods and classes that nothing mentions."""
-    while True:
-        tree, lines = ast.parse(text), text.splitlines(keepends=True)
-        classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-        for node in [*tree.body, *(one for cls in classes for one in cls.body)]:
-            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("__") and node.name not in ("make", "Box"):
-                first = min([node.lineno, *(one.lineno for one in node.decorator_list)]) - 1
-                rest = "".join(lines[:first] + lines[node.end_lineno:])
-                if not re.search(rf"\b{node.name}\b", rest):
-                    break
-        else:
-            return re.sub(r"\n{4,}", "\n\n\n", text)
-        text = rest
+    tree, lines = ast.parse(text), text.splitlines(keepends=True)
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    spans = {}
+    for node in [*tree.body, *(one for cls in classes for one in cls.body)]:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("__") and node.name not in ("make", "Box"):
+            spans[node] = range(min([node.lineno, *(one.lineno for one in node.decorator_list)]) - 1, node.end_lineno or node.lineno)
+    words = [set(re.findall(r"\w+", line)) for line in lines]
+    changed = True
+    while changed:
+        changed = False
+        for node, span in list(spans.items()):
+            if not any(node.name in found for number, found in enumerate(words) if number not in span):
+                for number in span:
+                    lines[number], words[number] = "", set()
+                del spans[node]
+                changed = True
+    return re.sub(r"\n{4,}", "\n\n\n", "".join(lines))
 
 
 def _helpers(rng: random.Random, language: Language) -> str:

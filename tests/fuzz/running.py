@@ -1,6 +1,7 @@
 """Runs one program in two worlds, eager and converted, and says where they part."""
 from __future__ import annotations
 
+import gc
 import importlib.util
 import itertools
 import re
@@ -10,8 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import tensorflow as tf
-
 from tests.fuzz.outcome import Outcome, kind_of
 from tests.fuzz.programs import Program
 from tests.fuzz.unused import skipped_failures, twin
@@ -20,11 +19,12 @@ from tests.harness.description import Description, Leaf, Node, describe
 from tests.harness.judging import judge
 from tests.harness.world import Make, Plan, Record, run_world
 
+COLLECT_EVERY = 10    # programs
 EAGER_LIMIT, CONVERTED_LIMIT = 8.0, 40.0    # seconds for all calls
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _WHILE_TRACING = re.compile(r"(\w+) while tracing")
 NOTHING = describe(())
-_numbers = itertools.count()
+_numbers, _judged = itertools.count(), itertools.count(1)
 
 
 def run_program(program: Program, folder: Path, convert_kw: Mapping[str, Any]) -> Outcome:
@@ -41,7 +41,8 @@ def run_program(program: Program, folder: Path, convert_kw: Mapping[str, Any]) -
         if not isinstance(both, str) and not skipped_failures(*both):
             return Outcome(invalid="an operation fails whose result nobody uses")
     found = (*verdict.found, *_internal_errors(eager, other, convert_kw.get("profile_runs", 0)))
-    tf.keras.backend.clear_session()    # collects garbage, too
+    if next(_judged) % COLLECT_EVERY == 0:
+        gc.collect()    # graphs are cycles; after each program it would take a quarter of the time
     return Outcome(
         found, tuple(sorted(_reasons(other))), verdict.in_graph, trace=_trace(eager, other),
         seconds=time.monotonic() - start, kinds=frozenset(kind_of(one) for one in found))
@@ -51,10 +52,14 @@ def _worlds(program: Program, folder: Path, convert_kw: Mapping[str, Any]) -> tu
     """What a program does in eager and converted, or why it does not count."""
     path = folder / f"program_{next(_numbers)}.py"
     path.write_text(program.text, encoding="utf-8")
-    if problem := _problem(path):
-        return problem
     grad = int(program.grad)
-    eager = run_world(_fresh(path), Plan("eager", grad, 1, time_limit=EAGER_LIMIT))
+    try:
+        make = _fresh(path)
+    except Exception as error:
+        return f"does not load: {error!r}"
+    if problem := _problem(make):
+        return problem
+    eager = run_world(make, Plan("eager", grad, 1, time_limit=EAGER_LIMIT))
     if eager.timed_out:
         return "eager takes too long"
     other = run_world(_fresh(path), Plan("imp2tf", grad, 1, convert_kw, CONVERTED_LIMIT))
@@ -63,10 +68,10 @@ def _worlds(program: Program, folder: Path, convert_kw: Mapping[str, Any]) -> tu
     return eager, other
 
 
-def _problem(path: Path) -> str:
-    """Why a program cannot even be loaded; parts that the shrinker removed may be missing."""
+def _problem(make: Make) -> str:
+    """Why a program cannot be run at all; parts that the shrinker removed may be missing."""
     try:
-        function, calls, state = _fresh(path)()
+        function, calls, state = make()
         state()
     except Exception as error:
         return f"does not load: {error!r}"

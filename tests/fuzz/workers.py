@@ -23,8 +23,10 @@ QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", "TF_ENABLE_O
 
 def _serve(pipe: Connection, convert_kw: Mapping[str, Any]) -> None:
     """The child's loop: a program in, its outcome out."""
-    from tests.fuzz import running  # here: the parent has no need of TensorFlow
-    running.tf.get_logger().setLevel("ERROR")
+    import tensorflow as tf  # here: the parent has no need of it
+
+    from tests.fuzz import running
+    tf.get_logger().setLevel("ERROR")
     warnings.simplefilter("ignore", SyntaxWarning)    # of what no person would write
     gc.collect()
     gc.freeze()    # TensorFlow's objects stay: looking through them after each program takes longer than most programs

@@ -297,3 +297,25 @@ def reversed_of_what_has_no_length() -> World:
             return [e for e in items]
         return x
     return fn, [call(f32(v), kind) for kind in ("scalar", "variable") for v in ([1.0, 2.0], [-1.0, 2.0])]
+
+
+@program("builtins_on_tensors", graph=True)
+def floor_division_of_floats_as_python_does_it() -> World:
+    def fn(x, y):
+        a, b = float(x), float(y)
+        return a // b, a % b, divmod(a, b), a // 3, 7.0 % b, divmod(int(x) if x < 100.0 else 5, 2)
+    pairs = [(1.0, 0.1), (-1.0, 0.1), (0.3, -0.1), (7.0, -7.0), (-0.0, 2.0), (0.0, -2.0), (5.0, float("inf")), (-5.0, float("inf")),
+             (float("inf"), 3.0), (1e300, 1e-10), (6.0, 0.25)]
+    return fn, [call(f64(a), f64(b)) for a, b in pairs]
+
+
+@program("builtins_on_tensors", graph=True)
+def divmod_by_zero() -> World:
+    def fn(x):
+        n, v = int(x), float(x)
+        try:
+            return divmod(7, n)
+        except ZeroDivisionError as error:
+            text = str(error)
+        return text, divmod(1.5, v)
+    return fn, each(f32(2.0), f32(0.0))

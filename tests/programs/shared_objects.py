@@ -319,3 +319,39 @@ def elements_carried_through_in_methods_and_nested_loops() -> World:
     def same():
         return [one is other for one, other in zip(first, [*kept.rows[:2], kept.table["a"], kept.ends[0]])]
     return fn, each(f32(0.0), f32(3.0), f32(1.0)), lambda: (kept.rows, kept.table, kept.ends, same())
+
+
+class Link:
+    def __init__(self, value, to=None):
+        self.value, self.to = value, to
+
+
+@program("shared_objects", graph=True)
+def an_object_that_knows_itself_on_one_path() -> World:
+    def fn(x):
+        if x > 0:
+            one = Link(x)
+            one.to = one
+            link = one
+        else:
+            one = Link(x - 1.0)
+            link = Link(x, one)
+        one.value = one.value + 7.0
+        return link.to.value, link.value, link is link.to
+    return fn, each(f32(1.0), f32(-1.0))
+
+
+@program("shared_objects", graph=True, grad=True)
+def an_object_in_a_list_and_in_another_object() -> World:
+    def fn(x):
+        for k in range(3):
+            if x > float(k):
+                one = Link(x)
+                links = [one, Link(x, one)]
+            else:
+                one = Link(-x)
+                links = [one, Link(x, one)]
+            x = x - links[1].to.value * 0.5
+        links[0].value = links[0].value * 3.0
+        return links[1].to.value, x
+    return fn, each(f32(2.0), f32(-1.0), f32(9.0))

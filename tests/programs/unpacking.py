@@ -217,3 +217,132 @@ def what_has_no_items() -> World:
                         n += a
         return seen, n
     return fn, [call(f32(x), kind, 1) for kind in ("nothing", "number", "none", "object", "inside") for x in ([0.5, 2.0], [0.5, 0.25])]
+
+
+class Counting:
+    def __init__(self, value, end=None):
+        self.value, self.end, self.asked = value, end, 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.asked += 1
+        if self.end is not None and self.asked > self.end:
+            raise StopIteration
+        return self.value * float(self.asked)
+
+
+class Asked:
+    def __init__(self, value):
+        self.value, self.keys = value, []
+
+    def __getitem__(self, key):
+        self.keys.append(key)
+        if key > 4:
+            raise IndexError
+        return self.value * key
+
+
+@program("unpacking", graph=True)
+def no_more_items_than_needed_are_asked_for() -> World:
+    def fn(x, end):
+        counting, asked = Counting(x, end), Asked(x)
+        found = []
+        for iterable in (counting, asked):
+            try:
+                a, b = iterable
+                found.append(a + b)
+            except ValueError as error:
+                found.append(str(error))
+        return found, counting.asked, asked.keys
+    return fn, [call(f32(2.0), end) for end in (1, 2, 3, 5, None)]
+
+
+@program("unpacking")
+def an_endless_iterator_has_too_many_items() -> World:
+    def fn(x):
+        a, b = Counting(x)
+        return a
+    return fn, each(f32(2.0))
+
+
+@program("unpacking", graph=True)
+def functions_of_items_are_not_called_for_more() -> World:
+    def fn(x):
+        calls = 0
+
+        def seen(value):
+            nonlocal calls
+            calls += 1
+            return value
+
+        items = [x, 1, 2, 3, 4]
+        for lazy in (map(seen, items), (seen(one) for one in items), zip(map(seen, items), items)):
+            try:
+                a, b = lazy
+            except ValueError:
+                calls += 10
+        left = iter(items)
+        try:
+            a, b = left
+        except ValueError:
+            return calls, next(left)
+    return fn, each(f32(2.0))
+
+
+@program("unpacking", graph=True)
+def too_many_items_in_a_loop_of_the_graph() -> World:
+    def fn(v, x):
+        for e in v:
+            counting = Counting(e)
+            try:
+                a, b = counting
+            except ValueError:
+                pass
+            x = x + float(counting.asked) * e
+        return x
+    return fn, [call(f32([1.0, 2.0]), f32(0.5)), call(f32([2.0, 1.0, 4.0]), f32(0.5))]
+
+
+class Growing(Counting):
+    def __next__(self):
+        self.asked += 1
+        self.value = self.value + 1.0
+        if self.value > 4.0:
+            raise StopIteration
+        return self.value
+
+
+@program("unpacking", graph=True)
+def an_iterator_that_the_run_ends() -> World:
+    def fn(x, caught):
+        growing = Growing(x)
+        if not caught:
+            a, b = growing
+            return a, b, growing.asked
+        try:
+            a, b = growing
+        except ValueError as error:
+            return str(error), growing.asked
+        return a, b, growing.asked
+    return fn, [call(f32(x), caught) for caught in (True, False) for x in (2.5, 3.5, 1.0, 5.0, -9.0)]
+
+
+@program("unpacking")
+def a_generator_with_too_many_items() -> World:
+    def items(x):
+        for k in range(4):
+            print("item", k)
+            yield x * k
+
+    def fn(x, count):
+        try:
+            if count == 2:
+                a, b = items(x)
+            else:
+                a, b, c, d = items(x)
+        except ValueError as error:
+            return str(error)
+        return a, d
+    return fn, [call(f32(2.0), 2), call(f32(2.0), 4)]

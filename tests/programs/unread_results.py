@@ -58,3 +58,100 @@ def characters_of_text() -> World:
             _ = b"abcd"[i + 1]
         return c
     return fn, [call(f32(value), i) for i in (0, 1, 2, -3) for value in (0.0, 2.0)]
+
+
+@program("unread_results", graph=True, grad=True)
+def characters_nobody_reads() -> World:
+    def fn(x, k):
+        chr(k)
+        if x > 0:
+            chr(int(x))
+        return x * 2.0
+    return fn, [call(f32(x), k) for x, k in ((1.0, 65), (-1.0, 66), (2e6, 67), (1.0, -1), (-1.0, 2**40), (5e9, 68), (1.0, -2**40))]
+
+
+@program("unread_results", graph=True)
+def characters_under_try_and_in_loops() -> World:
+    def fn(x, v):
+        found = []
+        try:
+            for e in v:
+                c = chr(int(e))
+                x = x + 1.0
+        except ValueError as error:
+            found.append(str(error))
+        except OverflowError:
+            found.append("far")
+        return x, found
+    return fn, [call(f32(0.5), f32(v)) for v in ([1.0, 65.0], [2.0, -3.0, 4.0], [5e9, 1.0], [-5e9], [3e6])]
+
+
+@program("unread_results", graph=True)
+def text_that_is_not_found() -> World:
+    class Reader:
+        def __init__(self):
+            self.seen = 0
+
+        def read(self, text):
+            self.seen += 1
+            "a1b2".index(text)
+            self.seen += 10
+            return text.upper()
+
+    reader = Reader()
+
+    def fn(x):
+        for _ in tf.range(2):
+            reader.read(f"{int(x)}")
+            x = x + 1.0
+        print("read")
+        return x
+    return fn, each(f32(1.0), f32(2.0), f32(7.0)), lambda: reader.seen
+
+
+@program("unread_results")
+def text_that_is_refused_under_try() -> World:
+    def fn(x, kind):
+        text = f"{int(x)}"
+        try:
+            if kind == "index":
+                found = "12".rindex(text)
+            elif kind == "item":
+                found = text[1]
+            elif kind == "int":
+                found = int(text + ".")
+            elif kind == "ord":
+                found = ord(text)
+            elif kind == "split":
+                found = "1,2".split(text[1:])
+            else:
+                found = "%c" % int(x)
+        except (ValueError, IndexError, TypeError, OverflowError) as error:
+            return f"{type(error).__name__}: {error}"
+        return found
+    return fn, [call(f32(x), kind) for kind in ("index", "item", "int", "ord", "split", "character") for x in (1.0, -3.0, 12.0)]
+
+
+@program("unread_results", graph=True)
+def text_that_is_refused() -> World:
+    def fn(x, kind):
+        text = f"{int(x)}"
+        x = x + 1.0
+        if kind == "item":
+            text[1]
+        elif kind == "ord":
+            ord(text)
+        elif kind == "split":
+            "1,2".split(text[1:])
+        elif kind == "bytes":
+            bytes([int(x)])
+        elif kind == "field":
+            f"{int(x):c}"
+        elif kind == "format":
+            "{:c}".format(int(x))
+        else:
+            "%c" % int(x)
+        print("not refused")
+        return x
+    kinds = ("item", "ord", "split", "bytes", "field", "format", "percent")
+    return fn, [call(f32(x), kind) for kind in kinds for x in (1.0, -3.0, 12.0)]

@@ -153,3 +153,116 @@ def searched_until_it_is_found() -> World:
         counting = Counting()
         return 3 in counting, counting.given, x
     return fn, each(f32(1.0), f32(2.0))
+
+
+class Until:
+    def __init__(self, value, end):
+        self.value, self.end, self.asked = value, end, 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.asked += 1
+        self.value = self.value + 1.0
+        if self.value > self.end:
+            raise StopIteration
+        if self.value > 100.0:
+            raise ValueError(f"too far: {self.asked}")
+        return self.value
+
+
+@program("users_iterables", graph=True, grad=True)
+def iterator_that_the_run_ends() -> World:
+    def fn(x, end):
+        until = Until(x, end)
+        total = x * 0.0
+        for value in until:
+            total = total + value * value
+        else:
+            total = total * 2.0
+        return total, until.asked
+    return fn, [((f32(x), f32(end)), {}) for x, end in ((0.5, 3.0), (9.0, 3.0), (0.5, 6.0))]
+
+
+@program("users_iterables", graph=True)
+def iterator_that_the_run_ends_under_try() -> World:
+    def fn(x, end):
+        seen = []
+        until = Until(x, end)
+        try:
+            for value in until:
+                if value > 50.0:
+                    break
+                seen.append(value)
+        except ValueError as error:
+            return str(error), until.asked
+        return seen, until.asked
+    return fn, [((f32(x), f32(end)), {}) for x, end in ((0.5, 3.0), (9.0, 3.0), (47.5, 60.0), (99.5, 200.0), (99.5, 99.75))]
+
+
+@program("users_iterables", graph=True)
+def iterator_that_fails_in_the_run() -> World:
+    def fn(x, end):
+        until = Until(x, end)
+        total = x
+        for value in until:
+            total = total + value
+        return total
+    return fn, [((f32(x), f32(end)), {}) for x, end in ((97.5, 99.0), (98.5, 200.0), (97.5, 98.0))]
+
+
+@program("users_iterables", graph=True)
+def end_as_a_number_that_varies() -> World:
+    class Count:
+        def __init__(self, value, end):
+            self.value, self.end, self.k = value, end, 0
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            if self.k >= self.end:
+                raise StopIteration
+            self.k += 1
+            return self.value * self.k
+
+    def fn(x, n):
+        total = x
+        for value in Count(x, n):
+            if value > 5.0:
+                continue
+            total = total + value
+        return total
+    return fn, [((f32(x), n), {}) for x, n in ((1.0, 2), (1.5, 3), (1.0, 5), (2.0, 0), (0.5, 4))]
+
+
+@program("users_iterables", graph=True)
+def old_protocol_that_the_run_ends() -> World:
+    class Halves:
+        def __init__(self, value):
+            self.value = value
+
+        def __getitem__(self, k):
+            found = self.value / 2.0 ** float(k)
+            if found < 1.0:
+                raise IndexError(k)
+            return found
+
+    def fn(x):
+        total = x * 0.0
+        for value in Halves(x):
+            total = total + value
+        return total, [one + 1.0 for one in Halves(x)]
+    return fn, each(f32(5.0), f32(0.5), f32(9.0))
+
+
+@program("users_iterables", graph=True)
+def iterators_in_zip_and_nested() -> World:
+    def fn(x, end):
+        pairs = []
+        for k, (a, b) in enumerate(zip(Until(x, end), Until(x - 1.0, end))):
+            for c in Until(b, a + 2.0):
+                pairs.append(c * float(k + 1))
+        return pairs, max(Until(x, x + 2.0)), sum(Until(x, end))
+    return fn, [((f32(x), f32(end)), {}) for x, end in ((0.5, 3.0), (9.0, 3.0))]
