@@ -192,6 +192,7 @@ class Tracer:
                 if not self.relaxations.active():
                     raise
                 self._give_up_relaxing()
+        self.profile.resized.clear()
         self._drop_superseded(graph, values)
         self._count("traces")
         self._log_graph(graph)
