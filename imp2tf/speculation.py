@@ -21,7 +21,7 @@ from imp2tf.region import cond, leave_to_python_if, select
 from imp2tf.session import Outside, Session, current
 from imp2tf.states import NO_STATE, State
 
-__all__ = ["branch", "choice"]
+__all__ = ["branch", "choice", "undone"]
 
 MOST_ASSUMPTIONS = 8  # in one trace: each costs a branch that is traced in vain
 
@@ -40,7 +40,7 @@ def branch(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], 
         return
     learned, wanted = session.relaxations.learned(), session.relaxations.profile.wanted
     try:
-        with _undone():
+        with undone():
             cond(pred, then, orelse, state)
     except Fallback as fallback:
         lasting = fallback.block not in (then, orelse) or not fallback.error.avoidable
@@ -89,7 +89,7 @@ def _assume(session: Session, wrong: tf.Tensor, failure: Fallback) -> None:
 
 
 @contextmanager
-def _undone() -> Iterator[None]:
+def undone() -> Iterator[None]:
     """Undo everything that the trace did inside if it gives up there."""
     session = current()
     before = {name: _copied(value) for name, value in vars(session).items() if name not in LASTING}

@@ -194,6 +194,7 @@ class Tracer:
                     self.relaxations.presuming = self.options.reduce_retracing  # that was not what stood in the way
                     raise
                 self._give_up_relaxing()
+        self.profile.resized.clear()
         self._drop_superseded(graph, values)
         self._count("traces")
         self._log_graph(graph)
