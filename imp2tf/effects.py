@@ -17,9 +17,9 @@ from imp2tf.recipes import Build, Recipe
 from imp2tf.remembered import NumberMemory
 from imp2tf.results import ANYTHING, Kind, Raised, Site, is_fresh, join_kinds, kind_of
 from imp2tf.session import Session, current, hosting
-from imp2tf.values import Deferred, Growable, PyNumber, Union
+from imp2tf.values import Growable, PyNumber, Union
 
-__all__ = ["commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_check", "host_result", "host_value", "is_unchanged",
+__all__ = ["commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_check", "host_value", "is_unchanged",
            "pending_owners", "site_of", "stop_run"]
 
 def host_call(function: Callable[..., object], *values: Any, name: str | None = None) -> None:
@@ -57,12 +57,6 @@ def host_check(function: Callable[..., Any], args: Sequence[Any], kwargs: Mappin
         raise surprise
 
     _call_at_run_time(check, [*args, *kwargs.values()], [], name, pure=True)
-
-
-def host_result(function: Callable[..., Any], *values: Any) -> Deferred:
-    """As `host_call`; what `function` returns is kept by the run, and a number of the graph stands for it."""
-    result: Deferred = host_value(function, ANYTHING, values)
-    return result
 
 
 def host_value(function: Callable[..., Any], kind: Kind, values: Sequence[Any], name: str | None = None,
