@@ -41,7 +41,7 @@ def computed(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
         return forced(later)
     if function is chr:
         _check_character(later.args[0])
-    elif may_refuse(function, later.args, later.kwargs, example_or_none) or _refuses_kinds(later):
+    elif may_refuse(function, later.args, example_or_none) or _refuses_kinds(later):
         host_check(function, later.args, later.kwargs, getattr(function, "__name__", "a function"))
     return later
 
@@ -124,7 +124,7 @@ def forced(value: Deferred, number: str | None = None) -> Any:
     """The value, computed by the run when it gets here; `number`: it is known to be such a number."""
     if isinstance(value.function, Kept):
         return value
-    if current().trying and may_refuse(value.function, value.args, value.kwargs, example_or_none):
+    if current().trying and may_refuse(value.function, value.args, example_or_none):
         host_check(value.function, value.args, value.kwargs, getattr(value.function, "__name__", "a function"))
     return _called(_same, Plain(number) if number is not None else _foretold(value), value)
 
