@@ -154,7 +154,7 @@ def _first_of_many(value: Any, wanted: bool) -> Any:
         clean = truth_of(met.value)
         if isinstance(clean, bool):
             return False if clean else cursor.has_next()
-        return truth_of(select(clean, lambda: False, lambda: python_bool(cursor.has_next())))
+        return truth_of(select(clean, lambda: False, lambda: python_bool(cursor.has_next()), state))
 
     def turn() -> None:
         visit_item(cursor.next(), lambda item: setattr(met, "value", python_bool(_is(truth_of(item), wanted))), state)

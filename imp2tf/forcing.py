@@ -210,7 +210,7 @@ def example_of(value: Any) -> Any:
         raise _Unknown
     if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
         return type(value)([example_of(item) for item in value])
-    return value
+    return {key: example_of(item) for key, item in value.items()} if type(value) is dict else value
 
 
 def example_or_none(value: Any) -> Any:
