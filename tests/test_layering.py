@@ -35,7 +35,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "regions of the graph",
         (
             "placement", "recipes", "element_recipes", "plan", "effects", "ordering", "inspection", "exceptions", "random_ops",
-            "connectivity", "junctions", "records", "states", "paths", "courses", "region", "looping", "exits", "xla", "xla.*",
+            "connectivity", "appended", "junctions", "records", "states", "paths", "courses", "region", "looping", "exits", "xla", "xla.*",
             "speculation",
         ),
     ),
