@@ -213,6 +213,11 @@ class RangeCursor(Cursor):
         self.index.value = value + self.bounds.step
         return value
 
+    def turns_left(self) -> int:
+        """How many items are to come, if that is known while tracing, else 0."""
+        known = isinstance(self.bounds, range) and not is_runtime(self.index.value)
+        return len(range(self.index.value, self.bounds.stop, self.bounds.step)) if known else 0
+
     def known_items(self) -> list[Any] | None:
         if any(is_runtime(bound) for bound in (self.bounds.start, self.bounds.stop, self.index.value)):
             return None
@@ -294,9 +299,10 @@ class EnumerateCursor(Cursor):
 class MapCursor(Cursor):
     """A function of each item of a cursor; the function may answer SKIP."""
 
-    def __init__(self, function: Callable[[Any], Any], cursor: Cursor) -> None:
+    def __init__(self, function: Callable[[Any], Any], cursor: Cursor, filters: bool = False) -> None:
         self.function = function
         self.cursor = cursor
+        self.filters: bool = filters or (isinstance(cursor, MapCursor) and cursor.filters)
         self.boxes = cursor.boxes
 
     @property

@@ -769,3 +769,17 @@ def appended_after_others_and_between() -> World:
 
     calls = [call(f32(x), f32(y), f32([1.0, -1.0, 2.0])) for x, y in ((2.0, 3.0), (-1.0, 0.5))]
     return fn, calls, lambda: (rows, [one is other for one in rows for other in rows])
+
+
+@program("growing_lists", graph=True)
+def mean_of_losses_after_updates() -> World:
+    weight = tf.Variable(1.0)
+
+    def fn(xs):
+        losses, rows = [], []
+        for x in xs:
+            weight.assign_sub(0.1 * x)
+            losses.append(weight * x)
+            rows.append(tf.stack([x, x]))
+        return tf.reduce_mean(losses), tf.reduce_sum(losses), tf.reduce_mean(rows), tf.convert_to_tensor(losses)
+    return fn, each(f32([1.0, 2.0]), f32([]), f32([3.0])), lambda: weight
