@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from imp2tf.errors import Fallback, Location, UnexpectedResult
 from imp2tf.exceptions import StopRun, innermost, user_frames
-from imp2tf.growable import pushes_since
 from imp2tf.ordering import changes_state
 from imp2tf.places import Contents, Place, Tail
 from imp2tf.plan import Recorder
@@ -206,7 +205,7 @@ def _content(session: Session, recorder: Recorder, place: Place, value: Any) -> 
         return recorder.changed_elements(value, before, session.source_of(place.owner))
     if isinstance(place, Contents) and isinstance(value, Growable) and isinstance(before, Growable):
         source = session.source_of(place.owner)
-        return recorder.elements_again(value, source, session.memory_of(source), pushes_since(value, before))
+        return recorder.elements_again(value, source, session.memory_of(source), before)
     if isinstance(place, (Contents, Tail)) or isinstance(value, Growable):
         return recorder.elements(value)
     memory = session.memory_of(session.source_of_place(place)) if isinstance(value, PyNumber) else None
