@@ -297,7 +297,7 @@ class MapCursor(Cursor):
     def __init__(self, function: Callable[[Any], Any], cursor: Cursor, filters: bool = False) -> None:
         self.function = function
         self.cursor = cursor
-        self.filters = filters or (isinstance(cursor, MapCursor) and cursor.filters)
+        self.filters: bool = filters or (isinstance(cursor, MapCursor) and cursor.filters)
         self.boxes = cursor.boxes
 
     @property
