@@ -4,7 +4,7 @@
         s = s + v  -->   def _body_2(): nonlocal s; s = s + v
                          rt.for_(xs, _target_1, _body_2, None, rt.state(lambda: (s, v), _set_3), None)
 
-A loop over items that are known while tracing is unrolled.
+A loop over items that are known while tracing is unrolled; where nobody reads them, all turns may be one (`imp2tf.rolling`).
 """
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 import gast
 import tensorflow as tf
 
+from imp2tf.analysis.walking import walk
 from imp2tf.generators import as_pushed, push_for
 from imp2tf.iterables import cursor
 from imp2tf.loops import run_for
@@ -35,6 +36,7 @@ class ForLoops(Converter, lowers=(gast.For,)):
         exits = self.rw.loop_exits(node)
         iterable = self.rw.visit(node.iter)
         names = [one for one in target_names(node.target) if self.rw.kind_of(one) == "local"]
+        unread = ", unread=True" if names and exits is None and not self._may_be_read(names, node) else ""
         target = self.rw.fresh("target")
         put = self.rw.function_of(target, assign(self.rw, node.target, quote_expr(GIVEN, node.target)), names, node.target, [GIVEN])
         body = self.rw.closure("body", node.body, extra=names)
@@ -45,14 +47,22 @@ class ForLoops(Converter, lowers=(gast.For,)):
             setup.append(block.definition)
             orelse = block.name
         state = self.rw.state(blocks, node, self.rw.carried(node, blocks, names), exits=exits is not None)
-        call = quote("rt.for_(iterable, target, body, orelse, state, exits)", node, iterable=iterable, target=target, body=body.name,
-                     orelse=orelse, state=state.expr, exits=constant(exits))
+        call = quote(f"rt.for_(iterable, target, body, orelse, state, exits{unread})", node, iterable=iterable, target=target,
+                     body=body.name, orelse=orelse, state=state.expr, exits=constant(exits))
         return [*setup, *state.setup, *call]
+
+    def _may_be_read(self, names: list[str], node: gast.For) -> bool:
+        """Whether anything may look at the variables of a loop, but for an iteration over them to come."""
+        scope, live = self.rw.frame.scope, self.rw.frame.live
+        inside = {one.id for stmt in [*node.body, *node.orelse] for one in walk(stmt) if isinstance(one, gast.Name)}
+        known = live is not None and node in live.after and not live.beyond(node).intersection(names)
+        return not known or not scope.locals.issuperset(names) or not scope.captured.union(inside).isdisjoint(names)
 
 
 @operator
-def for_(iterable: Any, target: Callable[[Any], None], body: Block, orelse: Block | None, state: State, exits: str | None) -> None:
-    """Run `body` for each item."""
+def for_(iterable: Any, target: Callable[[Any], None], body: Block, orelse: Block | None, state: State, exits: str | None,
+         unread: bool = False) -> None:
+    """Run `body` for each item; `unread`: nobody looks at the item."""
     if isinstance(iterable, Union):
         return _for_union(iterable, target, body, orelse, state, exits)
 
@@ -63,7 +73,7 @@ def for_(iterable: Any, target: Callable[[Any], None], body: Block, orelse: Bloc
     pushed = as_pushed(iterable)
     if pushed is not None:
         return push_for(pushed, visit, orelse, state, exits)
-    return run_for(cursor(iterable), visit, orelse, state, exits, body.__code__)
+    return run_for(cursor(iterable), visit, orelse, state, exits, body.__code__, unread)
 
 
 def _for_union(union: Union, target: Callable[[Any], None], body: Block, orelse: Block | None, state: State, exits: str | None) -> None:

@@ -24,7 +24,7 @@ from imp2tf.loops import LoopParts, run_for, run_loop, visit_item
 from imp2tf.operations import binary_operation, compare_operation, truth_of
 from imp2tf.region import select, stop_if
 from imp2tf.states import NO_STATE, Box
-from imp2tf.values import SKIP, PyNumber
+from imp2tf.values import SKIP, python_bool
 
 MISSING = object()
 
@@ -154,14 +154,14 @@ def _first_of_many(value: Any, wanted: bool) -> Any:
         clean = truth_of(met.value)
         if isinstance(clean, bool):
             return False if clean else cursor.has_next()
-        return truth_of(select(clean, lambda: False, lambda: _number(cursor.has_next())))
+        return truth_of(select(clean, lambda: False, lambda: python_bool(cursor.has_next())))
 
     def turn() -> None:
-        visit_item(cursor.next(), lambda item: setattr(met, "value", _number(_is(truth_of(item), wanted))), state)
+        visit_item(cursor.next(), lambda item: setattr(met, "value", python_bool(_is(truth_of(item), wanted))), state)
 
     run_loop(LoopParts(goes_on, turn, None, state, None, turn.__code__))
     holds = truth_of(met.value)
-    return _number(_is(holds, wanted))
+    return python_bool(_is(holds, wanted))
 
 
 def _first_pushed(pushed: Pushed, wanted: bool) -> Any:
@@ -170,21 +170,17 @@ def _first_pushed(pushed: Pushed, wanted: bool) -> Any:
 
     def visit(item: Any) -> Any:
         if certain(item) is not SKIP:
-            met.value = _number(_is(truth_of(item), wanted))
+            met.value = python_bool(_is(truth_of(item), wanted))
         return met.value
 
     push(pushed, visit, NO_STATE.plus(met))
-    return _number(_is(truth_of(met.value), wanted))
+    return python_bool(_is(truth_of(met.value), wanted))
 
 
 def _is(holds: Any, wanted: bool) -> Any:
     if isinstance(holds, bool):
         return holds is wanted
     return holds if wanted else tf.logical_not(holds)
-
-
-def _number(holds: Any) -> Any:
-    return holds if isinstance(holds, bool) else PyNumber("bool", holds)
 
 
 @replace_call(any)

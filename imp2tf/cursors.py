@@ -213,6 +213,11 @@ class RangeCursor(Cursor):
         self.index.value = value + self.bounds.step
         return value
 
+    def turns_left(self) -> int:
+        """How many items are to come, if that is known while tracing, else 0."""
+        known = isinstance(self.bounds, range) and not is_runtime(self.index.value)
+        return len(range(self.index.value, self.bounds.stop, self.bounds.step)) if known else 0
+
     def known_items(self) -> list[Any] | None:
         if any(is_runtime(bound) for bound in (self.bounds.start, self.bounds.stop, self.index.value)):
             return None

@@ -245,4 +245,5 @@ class Dispatcher(Tracer):
             with watching(recording), self.account.python():
                 return recording.entered(self.function)(*args, **kwargs)
         finally:
+            recording.ended()
             keep_profile(self.function, self.profile)

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import tensorflow as tf
-
 from imp2tf.calls import call, is_generator_function, run_generator
 from imp2tf.exceptions import INSIDE_OUT
 from imp2tf.exits import CONTINUE, clear, exit_code, none_under_way
@@ -19,7 +17,7 @@ from imp2tf.loops import finish_loop, visit_item
 from imp2tf.places import Attribute
 from imp2tf.session import current
 from imp2tf.states import Box, State, Visited
-from imp2tf.values import GeneratorCall, PyNumber, StandIn
+from imp2tf.values import GeneratorCall, StandIn, negated_bool
 
 __all__ = ["Consumer", "Pushed", "PushedEnumerate", "PushedMap", "as_pushed", "push", "push_for"]
 
@@ -141,8 +139,7 @@ def push_for(pushed: Pushed, visit: Callable[[Any], None], orelse: Callable[[], 
         if exits is None:
             return False
         clear(state, CONTINUE)
-        clean = none_under_way(exit_code(state))
-        return not clean if isinstance(clean, bool) else PyNumber("bool", tf.logical_not(clean))
+        return negated_bool(none_under_way(exit_code(state)))
 
     push(pushed, turn, state)
     finish_loop(orelse, state, exits)

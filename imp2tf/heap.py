@@ -153,7 +153,7 @@ def _lift_elements(session: Session, container: Any, source: Source) -> Any:
     if isinstance(container, set):
         session.guard(source, "set", frozenset(container))
         return set(container)
-    varies = type(container) in (list, collections.deque) and source in session.relaxations.lists
+    varies = type(container) in (list, collections.deque) and session.relaxations.takes_any_length(source, container)
     grown = session.run.listed(container, source) if varies else None
     if grown is not None:
         session.relaxations.constant.discard(Length(source))

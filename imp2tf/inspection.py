@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.random_ops import RANDOM_OPS
-from imp2tf.tf_compat import function_bodies, is_stateful_op
+from imp2tf.tf_compat import function_bodies, has_unread, is_stateful_op
 
 __all__ = ["has_state", "may_inline", "nodes_of"]
 
@@ -43,7 +43,7 @@ def _used_in(function: Any) -> list[Any]:
 
 def may_inline(concrete: Any) -> bool:
     """Whether a graph is small, has no effects, and holds nothing that waits for another operation or another thread."""
-    if len(concrete.graph.get_operations()) > INLINE_NODES or tf.config.list_logical_devices("GPU"):
+    if len(concrete.graph.get_operations()) > INLINE_NODES or has_unread(concrete.graph) or tf.config.list_logical_devices("GPU"):
         return False
     nodes = nodes_of(concrete)
     return len(nodes) <= INLINE_NODES and sum(node.ByteSize() for node in nodes) <= INLINE_BYTES and all(

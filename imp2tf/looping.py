@@ -22,6 +22,7 @@ from imp2tf.exceptions import ProgramRaise
 from imp2tf.heap import old_value
 from imp2tf.join import describe, join, without_stale
 from imp2tf.junctions import Told, junctions_of, note_loop, results_vary, turns_told, ways_are_told, width_of
+from imp2tf.kinds import LITERALS
 from imp2tf.ordering import order_effects
 from imp2tf.paths import arrive, check, frozen_place, last_call, note_cells, scope
 from imp2tf.places import Contents, Place
@@ -30,13 +31,13 @@ from imp2tf.random_ops import draw_eagerly, readable
 from imp2tf.region import emit_raise
 from imp2tf.session import Log, Session, current
 from imp2tf.sharing import untouched, with_aliases
-from imp2tf.snapshots import freeze
+from imp2tf.snapshots import Snapshot, freeze
 from imp2tf.specs import SCALAR, Constant, Spec
 from imp2tf.states import Box, State, Variables
 from imp2tf.tf_compat import build_while, tape_may_record
 from imp2tf.values import DEAD, Deferred, PyNumber, Union
 
-__all__ = ["kept", "loop"]
+__all__ = ["Uniform", "kept", "loop"]
 
 MAX_WIDENINGS = 12
 MOST_LENGTHS = 4
@@ -79,7 +80,46 @@ class _Built:
     carried_through: dict[Place, list[Any]] = dataclasses.field(default_factory=dict)
 
 
-def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hashable, most: int | None = None) -> None:
+@dataclasses.dataclass
+class _Loop:
+    """What a loop is made of: see `loop`; and where an exception under way is kept, if it may have a handler."""
+
+    go: tf.Tensor
+    step: Callable[[], tf.Tensor]
+    state: State
+    pending: Box | None
+    most: int | None
+    uniform: Uniform | None
+
+
+@dataclasses.dataclass
+class Uniform:
+    """What is expected of a loop whose turns are all alike: the variables and places that a turn changed before.
+
+    There is no such loop where a turn gives a variable or place another kind of value than it had, changes a constant or calls Python.
+    """
+
+    unchanged: list[bool]
+    places: list[Place]
+
+    def first_layout(self, session: Session, entry: list[Any]) -> _Layout:
+        """The specs of the variables, and the places that other turns will find again."""
+        specs = [Constant(value) if same else _first_guess(value) for value, same in zip(entry, self.unchanged, strict=True)]
+        places = [place for place in self.places if session.birth_depth(place.owner) <= session.depth
+                  and not session.is_abandoned(place.owner) and id(place.owner) not in session.sealed]
+        found = [Constant(frozen_place(place, session.depth + 1)) for place in places]
+        return _Layout(specs, places, [kept(join(spec, spec)) for spec in found])
+
+    @staticmethod
+    def check(session: Session, entry: list[Any], layout: _Layout) -> None:
+        """Falls back where a spec covers more than the value that the loop begins with."""
+        for value, spec in zip([*entry, *(frozen_place(place, session.depth + 1) for place in layout.places)], layout.specs, strict=True):
+            if spec != (Constant(value) if isinstance(value, LITERALS) else describe(value)) and spec != Constant(value):
+                fall_back(NoFixpoint, "the turns of a loop differ")
+
+
+def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hashable, most: int | None = None,
+         uniform: Uniform | None = None) -> None:
     """A While of the graph: `go` says whether it is entered; `step` runs the body and says whether it goes on, `most` times at most."""
     session = current()
     session.counts["loops"] += 1
@@ -92,7 +132,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     session.regions += 1
     session.loops += 1
     try:
-        layout, built = _settled(session, go, step, state, site, pending, most)
+        layout, built = _settled(session, _Loop(go, step, state, pending, most, uniform), site)
     finally:
         session.regions -= 1
         session.loops -= 1
@@ -101,7 +141,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     graph = tf.compat.v1.get_default_graph()
     op = last_call(session, graph)
     tensors = iter(built.outputs)
-    told = [next(tensors)] if layout.told else []
+    told = [next(tensors)[:built.turns * width_of(built.junctions)]] if layout.told else []
     note_loop(session, graph, op, go, built.turns, built.junctions, told if built.junctions else [])
     if built.calls_python:
         session.host_ops.add((id(graph), op.name))
@@ -123,20 +163,21 @@ def _where() -> tuple[Hashable, ...]:
     return tuple(frames)
 
 
-def _settled(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hashable,
-             pending: Box | None, most: int | None) -> tuple[_Layout, _Built]:
+def _settled(session: Session, parts: _Loop, site: Hashable) -> tuple[_Layout, _Built]:
     """The layout at which the loop's state no longer widens, and the loop built with it."""
-    before, variables = state.get(), Variables(step, *session.consumers)
+    before, variables = parts.state.get(), Variables(parts.step, *session.consumers)
     entry = [freeze(value) for value in before]
-    layout = _first_layout(session, site, entry)
+    layout = _first_layout(session, site, entry, parts.uniform)
     for _ in range(MAX_WIDENINGS):
+        if parts.uniform is not None:
+            parts.uniform.check(session, entry, layout)
         try:
-            return layout, _build(session, go, step, state, entry, layout, pending, most)
+            return layout, _build(session, parts, entry, layout)
         except _Widen as wider:
             layout = wider.layout
         finally:
             variables.restore()
-            state.set(before)
+            parts.state.set(before)
         if any(map(_holds_tuples_of_many_lengths, layout.specs)):
             break
     return fall_back(NoFixpoint, "the state of a loop changes its kind on every turn")
@@ -148,10 +189,10 @@ def _holds_tuples_of_many_lengths(spec: Spec) -> bool:
     return len(lengths) >= MOST_LENGTHS
 
 
-def _first_layout(session: Session, site: Hashable, entry: list[Any]) -> _Layout:
+def _first_layout(session: Session, site: Hashable, entry: list[Any], uniform: Uniform | None) -> _Layout:
     memo: _Layout | None = session.loop_memo.get(site)
     if memo is None or len(memo.locals) != len(entry):
-        return _Layout([_first_guess(value) for value in entry], [], [])
+        return uniform.first_layout(session, entry) if uniform else _Layout([_first_guess(value) for value in entry], [], [])
     places = [place for place in memo.places
               if session.birth_depth(place.owner) <= session.depth and not session.is_abandoned(place.owner)
               and id(place.owner) not in session.sealed]
@@ -163,14 +204,18 @@ def _first_layout(session: Session, site: Hashable, entry: list[Any]) -> _Layout
 
 def _first_guess(value: Any) -> Spec:
     """Tensors and run-time numbers are likely to change in the loop; Python values stay constants until they do."""
-    return describe(value) if isinstance(value, (tf.Tensor, PyNumber, Deferred)) else Constant(value)
+    return describe(value) if isinstance(value, (tf.Tensor, PyNumber, Deferred)) or _is_frozen_union(value) else Constant(value)
 
 
-def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, entry: list[Any], layout: _Layout,
-           pending: Box | None, most: int | None) -> _Built:
+def _is_frozen_union(value: Any) -> bool:
+    """Whether a value is one of several, among them containers that were frozen."""
+    return isinstance(value, Union) and any(isinstance(one, Snapshot) or _is_frozen_union(one) for one in value.alternatives)
+
+
+def _build(session: Session, parts: _Loop, entry: list[Any], layout: _Layout) -> _Built:
     places = [frozen_place(place, session.depth + 1) for place in layout.places]
     ways = [tf.zeros([layout.told], tf.bool)] if layout.told else []
-    init = [go, *ways, *(tensor for value, spec in zip([*entry, *places], layout.specs, strict=True) for tensor in spec.pack(value))]
+    init = [parts.go, *ways, *(tensor for value, spec in zip([*entry, *places], layout.specs, strict=True) for tensor in spec.pack(value))]
     shapes = [SCALAR, *(one.shape for one in ways), *(shape for spec in layout.specs for _, shape in spec.components())]
     built = _Built()
 
@@ -181,13 +226,13 @@ def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state
         with session.log() as log, scope():
             outer, session.loop_depth = session.loop_depth, session.depth
             try:
-                arrive(session, state, layout.places, layout.specs, iter(tensors[len(ways):]))
+                arrive(session, parts.state, layout.places, layout.specs, iter(tensors[len(ways):]))
                 entered = {place: copy.copy(old_value(place)) for place in layout.places if isinstance(place, Contents)}
                 try:
-                    go_on, *packed = _turn(session, step, state, layout, log, pending)
+                    go_on, *packed = _turn(session, parts, layout, log)
                 except _Widen as wider:
                     junctions = junctions_of(session, graph)
-                    wider.layout.told = wider.layout.told or turns_told(session, junctions) * width_of(junctions.told)
+                    wider.layout.told = max(wider.layout.told, _room(turns_told(session, junctions) * width_of(junctions.told)))
                     raise
                 built.carried_through = {place: list(untouched(found, old_value(place))) for place, found in entered.items()}
             finally:
@@ -195,9 +240,11 @@ def _build(session: Session, go: tf.Tensor, step: Callable[[], tf.Tensor], state
             told = _told(session, layout, built, packed, tensors)
             outputs = readable([go_on, *told, *packed])
             built.calls_python = order_effects(session, graph, outputs)
+            if built.calls_python and parts.uniform is not None:
+                fall_back(NoFixpoint, "a turn of the loop calls Python")
             return outputs
 
-    outputs = build_while(body, init, shapes, most if tape_may_record() else None)  # XLA makes room for what gradients keep of turns
+    outputs = build_while(body, init, shapes, parts.most if tape_may_record() else None)  # XLA makes room for what gradients keep of turns
     built.outputs = outputs[1:]
     return built
 
@@ -208,25 +255,29 @@ def _told(session: Session, layout: _Layout, built: _Built, packed: list[tf.Tens
     junctions = junctions_of(session, graph)
     turns = turns_told(session, junctions)
     size = turns * width_of(junctions.told)
-    if size != layout.told and results_vary(graph, packed):
-        raise _Widen(dataclasses.replace(layout, told=size))
-    if size and size == layout.told:
+    if size > layout.told and results_vary(graph, packed):
+        raise _Widen(dataclasses.replace(layout, told=_room(size)))
+    if size and size <= layout.told:
         built.turns, built.junctions = turns, junctions.told
-        return [junctions.turned(tensors[0], turns)]
+        return [tf.concat([junctions.turned(tensors[0][:size], turns), tensors[0][size:]], 0)]
     built.turns = turns if ways_are_told(session) and order_matters(graph, tensors[len(tensors) - len(packed):], packed) else 0
     return list(tensors[:1]) if layout.told else []
 
 
-def _turn(session: Session, step: Callable[[], tf.Tensor], state: State, layout: _Layout, log: Log,
-          pending: Box | None) -> list[tf.Tensor]:
+def _room(size: int) -> int:
+    """How many flags to carry where so many are needed: the next trace of the turn may need some more."""
+    return size + max(8, size // 4) if size else 0
+
+
+def _turn(session: Session, parts: _Loop, layout: _Layout, log: Log) -> list[tf.Tensor]:
     """One traced turn: the packed state at its end, or `_Widen`."""
     depth, dead, go = session.depth, False, Box()
     try:
-        _step(session, step, state, go, pending)
+        _step(session, parts, go)
     except ProgramRaise as raised:
         emit_raise(session, raised)
         go.value, dead = False, True
-    values = [DEAD] * len(layout.locals) if dead else [freeze(value, depth) for value in state.get()]
+    values = [DEAD] * len(layout.locals) if dead else [freeze(value, depth) for value in parts.state.get()]
     written = [DEAD if dead else frozen_place(place, depth) for place in layout.places]
     known = set(layout.places)
     fresh = {} if dead else {place: frozen_place(place, depth) for place in list(log) if place not in known and session.outlives(place)}
@@ -241,17 +292,17 @@ def _turn(session: Session, step: Callable[[], tf.Tensor], state: State, layout:
     return [go.value.tensor if isinstance(go.value, PyNumber) else tf.constant(go.value), *packed]
 
 
-def _step(session: Session, step: Callable[[], tf.Tensor], state: State, go: Box, pending: Box | None) -> None:
+def _step(session: Session, parts: _Loop, go: Box) -> None:
     """Run a turn; an exception that has a handler ends the loop."""
 
     def run() -> None:
-        go.value = PyNumber("bool", tf.convert_to_tensor(step(), tf.bool))
+        go.value = PyNumber("bool", tf.convert_to_tensor(parts.step(), tf.bool))
 
-    if pending is None:
+    if parts.pending is None:
         run()
     else:
-        turn = state.plus(go)
-        Course(session, turn, leaving_in(turn, pending, rest=(False,))).run(run)
+        turn = parts.state.plus(go)
+        Course(session, turn, leaving_in(turn, parts.pending, rest=(False,))).run(run)
 
 
 def _widened(session: Session, layout: _Layout, wider: list[Spec], fresh: dict[Place, Any], log: Log) -> _Layout:

@@ -10,15 +10,16 @@ import tensorflow as tf
 
 from imp2tf.alternatives import over, truth
 from imp2tf.container_cursors import ListCursor
-from imp2tf.cursors import Cursor, StaticCursor
+from imp2tf.cursors import Cursor, RangeCursor, StaticCursor
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.exits import CONTINUE, NONE, clear, end_of_loop, exit_code, none_under_way
 from imp2tf.heap import contents
 from imp2tf.looping import loop
 from imp2tf.region import cond, select
+from imp2tf.rolling import FirstTurn
 from imp2tf.session import active
 from imp2tf.states import State
-from imp2tf.values import SKIP, PyNumber, Union
+from imp2tf.values import SKIP, PyNumber, Union, python_bool
 
 __all__ = ["LoopParts", "finish_loop", "run_for", "run_loop", "visit_item"]
 
@@ -73,11 +74,7 @@ def _goes_on(parts: LoopParts) -> Any:
     clean = none_under_way(exit_code(parts.state)) if parts.exits else True
     if isinstance(clean, bool):
         return parts.test() if clean else False
-    return truth(select(clean, lambda: _as_number(parts.test()), lambda: False, parts.state))
-
-
-def _as_number(holds: Any) -> Any:
-    return holds if isinstance(holds, bool) else PyNumber("bool", holds)
+    return truth(select(clean, lambda: python_bool(parts.test()), lambda: False, parts.state))
 
 
 class _Budget:
@@ -121,14 +118,33 @@ def _turns(parts: LoopParts) -> None:
 
 # ------------------------------------------------------------------------------------------------ for
 def run_for(cursor: Cursor, visit: Callable[[Any], None], orelse: Callable[[], None] | None, state: State, exits: str | None,
-            site: Hashable) -> None:
-    """Visit each item: a loop of the graph, unrolled where all items are known while tracing."""
+            site: Hashable, unread: bool = False) -> None:
+    """Visit each item: a loop of the graph, unrolled where all items are known while tracing.
+
+    `unread`: nobody looks at the items, so turns may be alike.
+    """
     if (isinstance(cursor, StaticCursor) or _over_objects(cursor)) and _unrolled(cursor, visit, state, exits):
+        finish_loop(orelse, state, exits)
+        return
+    if unread and exits is None and _rolled(cursor, visit, state, site):
         finish_loop(orelse, state, exits)
         return
     for box in cursor.boxes:
         state = state.plus(box)
     run_loop(LoopParts(cursor.has_next, lambda: visit_item(cursor.next(), visit, state), orelse, state, exits, site, cursor.most))
+
+
+def _rolled(cursor: Cursor, visit: Callable[[Any], None], state: State, site: Hashable) -> bool:
+    """Make a loop of turns that are known to be many and found to be alike; else at most the first turn, and False."""
+    if not isinstance(cursor, RangeCursor) or active() is None:
+        return False
+    left = cursor.turns_left()
+    first = FirstTurn.begun(state, left)
+    if first is None:
+        return False
+    visit(cursor.next())
+    last = cursor.index.value - cursor.bounds.step
+    return first.is_followed_by(lambda: visit(last), left - 1, site)
 
 
 def visit_item(item: Any, visit: Callable[[Any], None], state: State) -> None:

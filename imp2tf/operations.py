@@ -34,7 +34,19 @@ from imp2tf.results import Kept
 from imp2tf.searches import equal_growables, equals_items, in_range
 from imp2tf.table_items import has_key
 from imp2tf.texts import operand
-from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Table, Union, is_runtime, number_kind, numpy_value
+from imp2tf.values import (
+    Deferred,
+    Growable,
+    PyNumber,
+    StandIn,
+    Table,
+    Union,
+    is_runtime,
+    negated_bool,
+    number_kind,
+    numpy_value,
+    python_bool,
+)
 
 __all__ = ["binary_operation", "compare_operation", "contains", "in_place", "is_same", "truth_as_number", "truth_of"]
 
@@ -212,7 +224,7 @@ def compare_operation(op: str, a: Any, b: Any) -> Any:
 def _negated(op: str, equal: Any) -> Any:
     if op == "==":
         return truth_number(equal)
-    return not equal if isinstance(equal, bool) else PyNumber("bool", tf.logical_not(equal))
+    return negated_bool(equal)
 
 
 def _compare_containers(op: str, a: Any, b: Any) -> Any:
@@ -383,5 +395,4 @@ def truth_of(value: Any) -> Any:
 
 def truth_as_number(value: Any) -> Any:
     """``bool(value)``."""
-    holds = truth_of(value)
-    return holds if isinstance(holds, bool) else PyNumber("bool", holds)
+    return python_bool(truth_of(value))

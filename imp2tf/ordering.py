@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from imp2tf.random_ops import RANDOM_OPS, read_draws
 from imp2tf.session import Session
-from imp2tf.tf_compat import FuncGraph, add_control_input, function_bodies, function_graph, functions_of, is_stateful_op
+from imp2tf.tf_compat import FuncGraph, add_control_input, function_bodies, function_graph, functions_of, is_stateful_op, keep_unread
 
 __all__ = ["changes_state", "made_by_program", "order_effects"]
 
@@ -119,6 +119,7 @@ def _holds_changes(graph: FuncGraph) -> bool:
 # ------------------------------------------------------------------------------------------------ what nobody reads
 _program_made: weakref.WeakKeyDictionary[FuncGraph, list[tuple[int, int]]] = weakref.WeakKeyDictionary()
 _checking: weakref.WeakSet[FuncGraph] = weakref.WeakSet()   # graphs in which an operation of the program may fail
+_with_unread: weakref.WeakSet[FuncGraph] = weakref.WeakSet()   # of these, those in whose branches or loops nobody reads the result
 
 
 @contextlib.contextmanager
@@ -140,7 +141,15 @@ def _kept(graph: FuncGraph, operations: Sequence[tf.Operation], outputs: Sequenc
         return []
     _checking.add(graph)
     needed = _needed(operations, [tensor.op for tensor in outputs])
-    return [op for op in failing if op not in needed]
+    kept = [op for op in failing if op not in needed]
+    inner = isinstance(graph.outer_graph, tf.__internal__.FuncGraph)
+    inside = any(inner or op.type in REGIONS for op in kept) or any(
+        function_graph(graph, name) in _with_unread for op in failing if op.type in REGIONS for name in functions_of(op))
+    if inside:
+        _with_unread.add(graph)
+    if inside or kept:
+        keep_unread(graph, inside)
+    return kept
 
 
 def _is_checked(op: tf.Operation, is_of_program: bool) -> bool:

@@ -7,10 +7,12 @@ results of those that a graph had made before it could not go on, and lets the p
 """
 from __future__ import annotations
 
+import collections
 import contextlib
 import functools
 import inspect
 import marshal
+import sys
 import threading
 import types
 import weakref
@@ -32,6 +34,9 @@ from imp2tf.source import SourceUnavailable, bind, compile_node, lambda_to_funct
 __all__ = ["Recording", "Replay", "watched", "watching"]
 
 ENTERED = "imp2tf_entered"
+RESIZED = (list, collections.deque)
+RESIZING = frozenset({"append", "appendleft", "clear", "extend", "extendleft", "insert", "pop", "popleft", "remove"})
+OWN_REFERENCES = 3  # to a list that nobody but a `Recording` has
 LEFT_ALONE = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec", "breakpoint", "__import__"})
 
 
@@ -194,6 +199,14 @@ class Recording(_Watcher):
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
+        self._lengths: dict[int, tuple[Any, int]] = {}  # of lists, before they were changed
+
+    def ended(self) -> None:
+        """The run is over: note which lists that somebody still has got longer or shorter."""
+        for owner, before in self._lengths.values():
+            if len(owner) != before and sys.getrefcount(owner) > OWN_REFERENCES:
+                self.profile.resized.append(owner)
+        self._lengths.clear()
 
     def entered(self, function: Any, place: tuple[str, int] = ("", 0)) -> Any:
         watched = super().entered(function, place)
@@ -203,6 +216,9 @@ class Recording(_Watcher):
 
     def called(self, function: Any, site: Site) -> Any:
         self.profile.seen.add(site)
+        owner: Any = getattr(function, "__self__", None)
+        if type(owner) in RESIZED and isinstance(function, types.BuiltinMethodType) and function.__name__ in RESIZING:
+            self._lengths.setdefault(id(owner), (owner, len(owner)))
         if not is_disabled(function) and (is_tensorflow(function) or is_pure(function) or is_numpy_function(function)):
             return function
         return functools.partial(self._call, function, site)

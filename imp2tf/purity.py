@@ -7,9 +7,7 @@ from __future__ import annotations
 import builtins
 import collections
 import contextlib
-import copy
 import enum
-import functools
 import inspect
 import itertools
 import numbers
@@ -124,7 +122,6 @@ MUTATING_CONTAINER_METHODS = frozenset({
     "clear", "difference_update", "discard", "extend", "extendleft", "insert", "intersection_update", "move_to_end", "pop", "popitem",
     "popleft", "remove", "reverse", "rotate", "setdefault", "sort", "symmetric_difference_update", "update",
 })
-COPIES = (copy.copy, copy.deepcopy, functools.reduce, collections.namedtuple)
 
 
 def module_of(function: Any) -> str:

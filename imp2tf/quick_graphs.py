@@ -21,7 +21,7 @@ import tensorflow as tf
 from imp2tf.tf_compat import FuncGraph, devices_of, new_operation, op_definition, read_stack
 
 __all__ = ["NAME", "are_constants_shared", "constants_apart", "constants_shared", "is_usual", "lines_kept", "make_quick",
-           "place_of_constants"]
+           "operations_made", "place_of_constants"]
 
 NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 ONE = ""  # an input that is one tensor; others name the attribute that tells how many there are
@@ -52,6 +52,7 @@ class _Quick:
         self: Any, op_type: str, inputs: Sequence[tf.Tensor], dtypes: Any = None, input_types: Any = None, name: str | None = None,
         attrs: Mapping[str, Any] | None = None, op_def: Any = None, compute_device: bool = True,
     ) -> tf.Operation:
+        _lines.made += 1
         if op_type == "Const" and _sharing.on and attrs is not None:
             return _shared_constant(self, name, attrs)
         named, taken = _name(self, op_type, name), _taken(op_type) if _is_usual(self) else None
@@ -172,6 +173,7 @@ class _Lines(threading.local):
     """The stack at which operations are made. It takes long to read, and most calls of TensorFlow make several."""
 
     def __init__(self) -> None:
+        self.made = 0
         self.kept = 0  # traces under way that keep the last stack
         self.forget()
 
@@ -195,6 +197,11 @@ class _Lines(threading.local):
 OWN = Path(__file__).parent
 BETWEEN = (str(Path(tf.__file__).parent), str(OWN / "tf_compat"), str(OWN / "quick_graphs"))  # between that code and an operation
 _lines = _Lines()
+
+
+def operations_made() -> int:
+    """How many operations this thread has made in quick graphs."""
+    return _lines.made
 
 
 @contextlib.contextmanager

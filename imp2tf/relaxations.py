@@ -57,6 +57,13 @@ class Relaxations:
             if not isinstance(value, (int, float)):
                 self.arrays.setdefault(source, tf.TensorShape(value.shape))
 
+    def takes_any_length(self, source: Source, container: Any) -> bool:
+        """Whether the graph takes a list whose elements are read with any length: it varied, or a run in Python has changed it."""
+        resized = self.profile.resized if self.presuming and self.profile is not None and source not in self.fixed else ()
+        if any(container is one for one in resized):
+            self.lists.add(source)
+        return source in self.lists
+
     def presume_nothing(self) -> None:
         """What was presumed may be what stands in the way of a graph."""
         for source in self.presumed:

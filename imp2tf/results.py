@@ -369,6 +369,7 @@ class Profile:
     runs: int = 0  # in Python that were watched
     updates: set[tuple[str, str, bool]] = dataclasses.field(default_factory=set)  # by functions that are called (`analysis.updates`)
     recursive: bool = False  # a function calls itself
+    resized: list[Any] = dataclasses.field(default_factory=list)  # lists that a watched run left with another length; until a trace
 
     def note(self, site: Site, kind: Kind) -> None:
         """A call has returned this."""

@@ -181,7 +181,8 @@ def next_seed(session: Session) -> tuple[tf.Tensor, tf.Tensor]:
     now = session.raw(POSITION)
     now = now if isinstance(now, PyNumber) else session.reads[POSITION]
     session.write(POSITION, PyNumber("int", now.tensor + 1))
-    rows = Setting("many seeds to come", _many_rows) if session.loops else Setting("the seeds to come", _rows)
+    endless = session.loops > session.rolled
+    rows = Setting("many seeds to come", _many_rows) if endless else Setting("the seeds to come", _rows)
     counter = tf.gather(_input(session, rows, [None, 2]), now.tensor, name=SEEDS_TO_COME)
     return _input(session, Setting("the global seed", _key), [1]), counter
 

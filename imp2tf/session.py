@@ -167,6 +167,8 @@ class Session:
         self.regions = 0
         self.loop_depth = 0  # the log depth of the innermost body of a loop
         self.loops = 0  # of the regions, those that are bodies of loops
+        self.rolled = 0  # of these, those that stand for turns of a known number
+        self.unrolled: set[Hashable] = set()  # loops whose turns were found to differ
         self.assumptions: list[str] = []  # branches that the graph does without, and where they are
         self.left_in_loop: str | None = None  # why a turn of a loop may find that Python has to make the call
         self.counts: collections.Counter[str] = collections.Counter()

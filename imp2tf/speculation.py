@@ -21,7 +21,7 @@ from imp2tf.region import cond, leave_to_python_if, select
 from imp2tf.session import Outside, Session, current
 from imp2tf.states import NO_STATE, State
 
-__all__ = ["branch", "choice"]
+__all__ = ["branch", "choice", "undone"]
 
 MOST_ASSUMPTIONS = 8  # of one trace: each is found by tracing a branch in vain
 
@@ -40,7 +40,7 @@ def branch(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], 
         return
     learned, wanted = session.relaxations.learned(), session.relaxations.profile.wanted
     try:
-        with _undone():
+        with undone():
             cond(pred, then, orelse, state)
     except Fallback as fallback:
         lasting = fallback.block not in (then, orelse) or not fallback.error.avoidable
@@ -89,7 +89,7 @@ def _assume(session: Session, wrong: tf.Tensor, failure: Fallback) -> None:
 
 
 @contextmanager
-def _undone() -> Iterator[None]:
+def undone() -> Iterator[None]:
     """What the trace did inside counts for nothing if it gives up."""
     session = current()
     before = {name: _copied(value) for name, value in vars(session).items() if name not in LASTING}

@@ -35,7 +35,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "regions of the graph",
         (
             "placement", "recipes", "element_recipes", "plan", "effects", "ordering", "inspection", "exceptions", "random_ops",
-            "connectivity", "junctions", "records", "states", "paths", "courses", "region", "looping", "exits", "xla", "xla.*",
+            "connectivity", "junctions", "records", "states", "paths", "courses", "region", "looping", "rolling", "exits", "xla", "xla.*",
             "speculation",
         ),
     ),
@@ -60,7 +60,10 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "verify", "tracing", "dispatch", "embedding", "report",
         ),
     ),
-    ("front ends", ("__init__", "__main__", "api", "distribution", "keras", "keras.*", "export", "export_*", "check")),
+    (
+        "front ends",
+        ("__init__", "__main__", "api", "converted_function", "distribution", "keras", "keras.*", "export", "export_*", "check"),
+    ),
 )  # fmt: skip
 
 REGISTRY = "imp2tf.converters"

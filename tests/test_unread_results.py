@@ -71,3 +71,14 @@ def test_fails_as_in_eager(function, kind):
     for value in (1.0, 2.0, 3.0, 5.0, 0.0):
         x = tf.constant(value)
         assert _outcome(converted, x, kind) == _outcome(function, x, kind), value
+
+
+@pytest.mark.parametrize("function", [as_a_statement, in_a_branch, in_a_loop, in_a_branch_of_a_loop])
+@pytest.mark.parametrize("kind", [0, 5])
+def test_fails_when_the_graph_is_optimised(function, kind, monkeypatch):
+    monkeypatch.setattr("imp2tf.trials.OPTIMISER", 0.0)
+    converted = imp2tf.convert(function, profile_runs=0)
+    fine, wrong = tf.constant(0.0 if kind == 0 else -5.0), tf.constant(3.0)
+    for _ in range(60):
+        assert _outcome(converted, fine, kind) == _outcome(function, fine, kind)
+    assert _outcome(converted, wrong, kind) == _outcome(function, wrong, kind)

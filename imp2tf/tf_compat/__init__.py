@@ -46,6 +46,7 @@ from imp2tf.tf_compat.operations import (
     operations_made_by,
     read_stack,
 )
+from imp2tf.tf_compat.optimizer import has_unread, keep_unread
 from imp2tf.tf_compat.private import (
     DEFAULT_GRAPH_SEED,
     IMPURE_TENSORFLOW,
@@ -106,11 +107,13 @@ __all__ = [
     "gated",
     "global_seed",
     "has_gradient",
+    "has_unread",
     "in_eager_mode",
     "in_replica",
     "is_deterministic",
     "is_stateful_op",
     "is_symbolic_tensor",
+    "keep_unread",
     "made_on_host",
     "new_operation",
     "op_definition",

@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.tf_compat import switches
-from imp2tf.tf_compat.optimizer import careful, has_blocks, optimised_once, without_optimizer
+from imp2tf.tf_compat.optimizer import careful, config_for
 from imp2tf.tf_compat.private import atomic_function as _atomic_function
 from imp2tf.tf_compat.private import cancellation as _cancellation
 from imp2tf.tf_compat.private import concrete_function as _concrete_function
@@ -127,8 +127,7 @@ class DirectCall:
         self._form = self._plain if trial.form == trial.best else self._attributes(self._context, trial.form)
 
     def _attributes(self, context: Any, form: Form) -> tuple[str, tuple[Any, ...]]:
-        config = context.function_call_options.config_proto_serialized
-        config = without_optimizer(config) if form[0] == QUICK else optimised_once(config, has_blocks(self._function.graph))
+        config = config_for(self._function.graph, context.function_call_options.config_proto_serialized, form[0] == QUICK)
         if form == COMPILED and self._compiler is not None:
             return self._compiler.function.name.decode(), ("executor_type", "", "config_proto", config)
         if form[1] == APART:

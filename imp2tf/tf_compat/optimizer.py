@@ -10,6 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.tf_compat import switches
+from imp2tf.tf_compat.eager import operations_are_watched
 from imp2tf.tf_compat.private import FuncGraph
 from imp2tf.tf_compat.private import context as _context
 
@@ -19,6 +20,30 @@ def without_optimizer(config: bytes) -> bytes:
     """The options of a call, without TensorFlow's optimizer of graphs."""
     options = tf.compat.v1.ConfigProto.FromString(config)
     options.graph_options.rewrite_options.disable_meta_optimizer = True
+    return bytes(options.SerializeToString(deterministic=True))
+
+
+LONG = (
+    "arithmetic_optimization", "auto_mixed_precision", "common_subgraph_elimination", "constant_folding", "debug_stripper",
+    "function_optimization", "implementation_selector", "layout_optimizer", "loop_optimization", "pin_to_host_optimization", "remapping",
+    "scoped_allocator_optimization", "shape_optimization",
+)
+
+
+@functools.lru_cache(maxsize=64)
+def only_tidied(config: bytes) -> bytes:
+    """The options of a call whose graph loses what nobody needs, and edges that others imply; the rest of the optimizer is left out.
+
+    That makes a first run no longer, since there is less to make ready. It is most of what the optimizer gains where there are branches and
+    loops.
+    """
+    options = tf.compat.v1.ConfigProto.FromString(config)
+    rewriting = options.graph_options.rewrite_options
+    rewriting.meta_optimizer_iterations = rewriting.ONE
+    rewriting.disable_tfg_optimizer = True
+    rewriting.memory_optimization = rewriting.NO_MEM_OPT
+    for name in LONG:
+        setattr(rewriting, name, rewriting.OFF)
     return bytes(options.SerializeToString(deterministic=True))
 
 
@@ -55,15 +80,45 @@ def has_blocks(graph: FuncGraph) -> bool:
     return found
 
 
+_unread: weakref.WeakSet[FuncGraph] = weakref.WeakSet()
+_fragile: weakref.WeakSet[FuncGraph] = weakref.WeakSet()
+
+
+def keep_unread(graph: FuncGraph, inside: bool) -> None:
+    """There is what has to run although nobody reads it: in a call on the calling thread it would not.
+
+    If it is `inside` of branches or loops, the optimizer takes it out: it knows what has to run of the outermost graph only.
+    """
+    _unread.add(graph)
+    if inside:
+        _fragile.add(graph)
+
+
+def has_unread(graph: FuncGraph) -> bool:
+    """Whether a graph has operations that have to run although nobody reads what they give."""
+    return graph in _unread
+
+
+def config_for(graph: FuncGraph, config: bytes, quick: bool) -> bytes:
+    """The options of a call of a finished graph, optimised or ready soon."""
+    if graph in _fragile:
+        return without_optimizer(config)
+    return only_tidied(config) if quick else optimised_once(config, has_blocks(graph))
+
+
 @contextlib.contextmanager
 def careful(graph: FuncGraph) -> Iterator[None]:
-    """TensorFlow's own call of a graph, with options under which it computes what it says."""
-    if not switches.PRIVATE_CALLS or not has_blocks(graph):
+    """TensorFlow's own call of a graph, with options under which it computes what it says.
+
+    Where somebody watches operations, without the optimizer, as imp2tf's own first calls are: it makes ``-x`` of ``0 - x``.
+    """
+    watched = operations_are_watched()
+    if not switches.PRIVATE_CALLS or not (watched or has_blocks(graph)):
         yield
         return
     context = _context.context()
     before = context.function_call_options
-    context.function_call_options = _careful_options(before.executor_type, before.config_proto_serialized)
+    context.function_call_options = _careful_options(before.executor_type, before.config_proto_serialized, watched or graph in _fragile)
     try:
         yield
     finally:
@@ -71,9 +126,9 @@ def careful(graph: FuncGraph) -> Iterator[None]:
 
 
 @functools.lru_cache(maxsize=64)
-def _careful_options(executor: str | None, config: bytes) -> Any:
-    without_sums = tf.compat.v1.ConfigProto.FromString(_without_sums(config))
-    return _context.FunctionCallOptions(executor_type=executor, config_proto=without_sums)
+def _careful_options(executor: str | None, config: bytes, as_it_is: bool) -> Any:
+    options = tf.compat.v1.ConfigProto.FromString(without_optimizer(config) if as_it_is else _without_sums(config))
+    return _context.FunctionCallOptions(executor_type=executor, config_proto=options)
 
 
 SUMS = frozenset({"Add", "AddV2", "AddN", "Mul"})
