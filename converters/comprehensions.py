@@ -29,7 +29,7 @@ from imp2tf.namespace import operator, rt
 from imp2tf.quote import GIVEN, RUNTIME, located, name, quote, quote_expr
 from imp2tf.rewrite import Converter
 from imp2tf.session import current
-from imp2tf.tables import key_form
+from imp2tf.tables import key_form, run_key
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import SKIP, Deferred, Growable, Union, is_runtime
 
@@ -138,7 +138,7 @@ def dict_of(held: list[Any]) -> Any:
         fall_back(NeedsValue, "a dict comprehension of run-time length")
     if isinstance(found, Growable) or (any(is_runtime(key) for key, _ in found) and all(key_form(key) for key, _ in found)):
         made = containers.new({})
-        each(held, lambda pair: container_items.set_item(made, pair[0], pair[1]))
+        each(held, lambda pair: container_items.set_item(made, run_key(pair[0]), pair[1]))
         return made
     if any(is_runtime(key) for key, _ in found):
         return Deferred(_dict_of, [part for pair in found for part in pair])

@@ -4,6 +4,7 @@
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -18,6 +19,8 @@ from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.forcing import kept_class
 from imp2tf.foreign import register_host_method
 from imp2tf.kinds import is_container, is_user_function
+from imp2tf.refusals import eager_error
+from imp2tf.region import stop_if
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, StandIn, Union, call_method, numpy_value
 
@@ -52,7 +55,29 @@ def len_(value: Any) -> Any:
         return container_length(listed(value))
     if isinstance(value, Deferred):
         return number_of(len, value)
+    if isinstance(value, tf.data.Dataset):
+        return _elements_of_dataset(value)
     return run_operation(len, value)
+
+
+def _elements_of_dataset(dataset: tf.data.Dataset) -> PyNumber:
+    """``len(dataset)``, which the run refuses where the number is infinite or unknown."""
+    count = dataset.cardinality()
+    for number, make in ((tf.data.INFINITE_CARDINALITY, _endless), (tf.data.UNKNOWN_CARDINALITY, _of_unknown_length)):
+        stop_if(tf.equal(count, number), eager_error(_length_of, make))
+    return PyNumber("int", count)
+
+
+def _length_of(make: Callable[[], tf.data.Dataset]) -> int:
+    return len(make())
+
+
+def _endless() -> tf.data.Dataset:
+    return tf.data.Dataset.range(1).repeat()
+
+
+def _of_unknown_length() -> tf.data.Dataset:
+    return tf.data.Dataset.range(1).filter(lambda _: True)
 
 
 @replace_call(isinstance)

@@ -14,6 +14,7 @@ import tensorflow as tf
 from imp2tf.alternatives import over, raise_error, stripped
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
+from imp2tf.container_cursors import ListCursor
 from imp2tf.containers import append, listed, new, new_list, static, tuple_of
 from imp2tf.cursors import Cursor, EnumerateCursor, IteratorCursor, MapCursor, RunRange, StaticIterator, ZipCursor
 from imp2tf.dict_views import DictView
@@ -26,6 +27,7 @@ from imp2tf.heap import contents, set_contents
 from imp2tf.iterables import cursor, each, is_lazy, known_items
 from imp2tf.iteration import GeneratorValue, drained, reversed_cursor
 from imp2tf.kinds import is_container, is_user_function
+from imp2tf.namespace import rt
 from imp2tf.object_fields import FieldsOf
 from imp2tf.object_keys import check_keys
 from imp2tf.opaque import call_library
@@ -162,6 +164,12 @@ def tuple_(value: Any = ()) -> Any:
 @replace_call(set)
 def set_(value: Any = ()) -> Any:
     """``set(...)``."""
+    if isinstance(value, list) and isinstance(contents(value), Growable):
+        return rt.set_of_all(value)
+    if isinstance(value, (dict, set)) and isinstance(contents(value), Table):
+        made: Any = new(set())
+        set_contents(made, Table(contents(value).kind, contents(value).keys, None))
+        return made
     items = known_items(value, "set()")
     if any(is_runtime(item) for item in items):
         fall_back(NeedsValue, "a set of values that only the run knows")
@@ -185,10 +193,19 @@ def dict_(*args: Any, **kwargs: Any) -> Any:
         return made
     if args and isinstance(args[0], dict):
         items = static(args[0], "dict()")
+    elif len(args) == 1 and not kwargs and _is_of_run_time_length(args[0]):
+        return rt.dict_of(list_(args[0]))
     else:
         items = [tuple(known_items(pair, "an item")) for pair in known_items(args[0], "dict()")] if args else []
     check_keys(items if isinstance(items, dict) else [pair[0] for pair in items if pair])
     return new(run_operation(dict, items, **kwargs))
+
+
+def _is_of_run_time_length(value: Any) -> bool:
+    """Whether pairs are given by lists, or iterations over lists, whose length only the run knows."""
+    if isinstance(value, ZipCursor):
+        return any(isinstance(one, ListCursor) and isinstance(contents(one.container), Growable) for one in value.cursors)
+    return isinstance(value, list) and isinstance(contents(value), Growable)
 
 
 @replace_call(sorted)

@@ -33,6 +33,7 @@ class Cursor(StandIn):
     """A position in an iteration."""
 
     boxes: Sequence[Box] = ()
+    is_shared = False  # whether it is at the position of an iterator that the program holds
 
     @property
     def most(self) -> int | None:
@@ -90,6 +91,8 @@ class StaticIterator(StandIn):
 
 class IteratorCursor(Cursor):
     """Over the items that a `StaticIterator` has left; uses the iterator up."""
+
+    is_shared = True
 
     def __init__(self, iterator: StaticIterator) -> None:
         self.iterator = iterator
@@ -225,26 +228,53 @@ class RangeCursor(Cursor):
 
 
 class ZipCursor(Cursor):
-    """Over several cursors at once, until the first ends."""
+    """Over several cursors at once, until the first ends.
+
+    Iterators that the program holds, and such as are given twice, give their items as in Python: one after the other, and those
+    before the one that ends are lost.
+    """
 
     def __init__(self, cursors: Sequence[Cursor]) -> None:
         self.cursors = cursors
         self.boxes = [box for cursor in cursors for box in cursor.boxes]
+        self.is_shared = any(cursor.is_shared for cursor in cursors) or len({id(cursor) for cursor in cursors}) < len(cursors)
+        self._fetched: tuple[Any, ...] | None = None
 
     @property
     def most(self) -> int | None:
         return min((cursor.most for cursor in self.cursors if cursor.most is not None), default=None)
 
     def has_next(self) -> Truth:
-        return _all([cursor.has_next for cursor in self.cursors])
+        if not self.is_shared:
+            return _all([cursor.has_next for cursor in self.cursors])
+        if self._fetched is None:
+            self._fetched = self._fetch()
+        return self._fetched is not None
+
+    def _fetch(self) -> tuple[Any, ...] | None:
+        items = []
+        for cursor in self.cursors:
+            more = cursor.has_next()
+            if not isinstance(more, bool):
+                fall_back(NeedsValue, "zip() of an iterator whose position only the run knows")
+            if not more:
+                return None
+            items.append(certain(cursor.next()))
+        return tuple(items)
 
     def next(self) -> Any:
-        items = tuple(certain(cursor.next()) for cursor in self.cursors)
+        fetched, self._fetched = self._fetched, None
+        items = fetched or tuple(certain(cursor.next()) for cursor in self.cursors)
         if any(item is SKIP for item in items):
             fall_back(NeedsValue, "zip() of items that a condition leaves out")
         return items
 
     def known_items(self) -> list[Any] | None:
+        if self.is_shared:
+            items = []
+            while self.has_next():
+                items.append(self.next())
+            return items
         columns = [cursor.known_items() for cursor in self.cursors]
         return None if any(column is None for column in columns) else list(zip(*columns, strict=False))
 
@@ -275,6 +305,7 @@ class EnumerateCursor(Cursor):
         self.cursor = cursor
         self.number = Box(start)
         self.boxes = (self.number, *cursor.boxes)
+        self.is_shared = cursor.is_shared
 
     @property
     def most(self) -> int | None:
@@ -302,6 +333,7 @@ class MapCursor(Cursor):
     def __init__(self, function: Callable[[Any], Any], cursor: Cursor, filters: bool = False) -> None:
         self.function = function
         self.cursor = cursor
+        self.is_shared = cursor.is_shared
         self.filters: bool = filters or (isinstance(cursor, MapCursor) and cursor.filters)
         self.boxes = cursor.boxes
 

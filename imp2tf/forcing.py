@@ -136,6 +136,8 @@ def tensor_of(value: Deferred) -> Any:
     found = _foretold(value)
     if not isinstance(found, Object):
         return forced(value)
+    if found.cls in (str, bytes):
+        return _called(_as_tensor, Array(tf.string, 0), value)
     if found.dtype is None:
         fall_back(NeedsValue, f"TensorFlow needs the value of {value!r}")
     return _called(_as_tensor, Array(tf.as_dtype(found.dtype), found.rank), value)

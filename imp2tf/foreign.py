@@ -14,10 +14,13 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.arithmetic import holds_runtime, run_operation
+from imp2tf.compound_specs import DeferredSpec, OneOf
 from imp2tf.constants import constant, is_constant_of_run
+from imp2tf.containers import new_list
 from imp2tf.errors import ForeignCall, NeedsValue, NoSource, fall_back
 from imp2tf.exceptions import innermost, user_frames
 from imp2tf.forcing import computed
+from imp2tf.heap import contents
 from imp2tf.kinds import is_container, is_user_function
 from imp2tf.lowering import adopted, lowered, materialized
 from imp2tf.opaque import call_library, keep_apart
@@ -36,13 +39,15 @@ from imp2tf.purity import (
 )
 from imp2tf.python_numbers import as_tensor
 from imp2tf.session import current
+from imp2tf.specs import Constant, Spec
 from imp2tf.stacked_lists import StackedList, call_with_list
-from imp2tf.values import Deferred, PyNumber, StandIn
+from imp2tf.values import Deferred, Growable, PyNumber, StandIn
 
 __all__ = ["call_foreign", "call_pure", "construct", "register_host_method"]
 
 Callback = Callable[[Any], Any]
 MADE_OF_VALUES = (np.generic, complex, decimal.Decimal, fractions.Fraction, bytes)
+TEXTS = (str, repr, ascii, format)
 LIBRARIES = ("tensorflow", "keras", "numpy", "functools", "enum")
 HOST_RUN = {tf.py_function: "func", tf.numpy_function: "func", tf.compat.v1.py_func: "func", tf.data.Dataset.from_generator: "generator"}
 
@@ -116,11 +121,21 @@ def call_pure(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call
 
 def _as_library_sees(function: Any, value: Any) -> Any:
     """An argument; an iteration of this trace as the list of its items, for functions that take all items of any iterable."""
-    if not isinstance(value, StandIn):
-        return value
     is_join = isinstance(getattr(function, "__self__", None), (str, bytes)) and function.__name__ == "join"
     takes_all = is_join or getattr(function, "__module__", None) in ("math", "statistics")
-    return current().run.call(list, value) if takes_all and value.ends else value.refuse()
+    if isinstance(value, StandIn):
+        value = current().run.call(list, value) if takes_all and value.ends else value.refuse()
+    found = contents(value) if is_join and isinstance(value, list) else None
+    return Deferred(list, (new_list(found),)) if isinstance(found, Growable) and _is_text(found.element) else value
+
+
+def _is_text(element: Spec) -> bool:
+    """Whether the elements of a list are text, whatever the run finds."""
+    if isinstance(element, OneOf):
+        return all(map(_is_text, element.parts))
+    if isinstance(element, Constant):
+        return isinstance(element.value, str)
+    return isinstance(element, DeferredSpec) and (element.function in TEXTS or element.function.__name__ == "_join")
 
 
 def _is_outer_object(value: Any) -> bool:

@@ -70,6 +70,8 @@ def binary_operation(op: str, a: Any, b: Any, function: Callable[[Any, Any], Any
         return over(b, lambda one: binary_operation(op, a, one, function))
     if op == "%" and isinstance(a, (str, bytes)):
         return binary(op, a, operand(b), function)
+    if op in ("&", "|", "-", "^"):
+        a, b = _keys_as_set(a), _keys_as_set(b)
     _refuse_stand_ins(a, b)
     name = BINARY[op].__name__.strip("_")
     method, reflected = _user_method(a, f"__{name}__"), _user_method(b, f"__r{name}__")
@@ -81,6 +83,13 @@ def binary_operation(op: str, a: Any, b: Any, function: Callable[[Any, Any], Any
     if is_container(a) or is_container(b):
         return _container_operation(op, a, b)
     return binary(op, a, b, function)
+
+
+def _keys_as_set(value: Any) -> Any:
+    """The known keys that a view shows, as a set; any other value."""
+    if not isinstance(value, DictView) or value.name != "keys" or not isinstance(value.found(), dict):
+        return value
+    return new(set(value.found()))
 
 
 def _refuse_stand_ins(*operands: Any) -> None:
@@ -102,10 +111,20 @@ def _container_operation(op: str, a: Any, b: Any) -> Any:
         made = copied(a, deep=False)
         container_method(ContainerMethod(made, "update"), (b,), {})
         return made
+    if op in ("-", "&") and isinstance(b, set) and isinstance(contents(b), Table) and isinstance(a, (set, frozenset)):
+        return invoke(_difference if op == "-" else _intersection, (static(a, op) if is_container(a) else a, b), {})
     if isinstance(a, (dict, set)) and isinstance(b, (dict, set, frozenset)):
         x, y = static(a, op), static(b, op) if is_container(b) else b
         return new(BINARY[op](x, y))
     return fall_back(ForeignCall, f"{op} on a {type(a).__name__} and a {type(b).__name__}")
+
+
+def _difference(known: Any, other: Any) -> Any:
+    return {one for one in tuple(known) if one not in other}
+
+
+def _intersection(known: Any, other: Any) -> Any:
+    return {one for one in tuple(known) if one in other}
 
 
 def _as_operand(value: Any) -> Any:
@@ -181,6 +200,7 @@ def compare_operation(op: str, a: Any, b: Any) -> Any:
         return over(a, lambda one: compare_operation(op, one, b))
     if isinstance(b, Union):
         return over(b, lambda one: compare_operation(op, a, one))
+    a, b = _keys_as_set(a), _keys_as_set(b)
     _refuse_stand_ins(a, b)
     for this, other, this_op in ((a, b, op), (b, a, SWAPPED[op])):
         method = _user_method(this, f"__{COMPARE[this_op].__name__}__")

@@ -19,7 +19,8 @@ from imp2tf.snapshots import Snapshot
 from imp2tf.specs import BOTTOM, Component, Spec, Tensors
 from imp2tf.values import NUMBER_DTYPES, NUMBER_TYPES, Deferred, PyNumber, Table, Union, call_method, numpy_value
 
-__all__ = ["TableSpec", "as_table", "key_form", "key_kind", "key_of", "keys_as_list", "keys_tensor", "python_keys", "table_length"]
+__all__ = ["TableSpec", "as_table", "key_form", "key_kind", "key_of", "keys_as_list", "keys_tensor", "python_keys", "run_key",
+           "table_length"]
 
 Kind = Any  # "int", "float", "bool", "str", "bytes", or the dtype of NumPy scalars
 DTYPES: dict[Any, tf.DType] = {**NUMBER_DTYPES, "str": tf.string, "bytes": tf.string}
@@ -59,6 +60,15 @@ def key_of(kind: Kind, scalar: tf.Tensor) -> Any:
         return PyNumber(kind, scalar)
     held = Deferred(numpy_value, (scalar,))
     return Deferred(call_method, (held, "decode")) if kind == "str" else held
+
+
+def run_key(key: Any) -> Any:
+    """A key of a dict that only the run knows: one of several texts or numbers as the one that the run finds."""
+    kinds = {key_kind(one) for one in key.alternatives} if isinstance(key, Union) else {None}
+    if len(kinds) != 1 or None in kinds:
+        return key
+    (kind,) = kinds
+    return key_of(kind, tf.gather(keys_tensor(kind, key.alternatives), key.tag))
 
 
 def keys_tensor(kind: Kind, keys: list[Any]) -> tf.Tensor:

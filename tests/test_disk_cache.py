@@ -213,6 +213,6 @@ class Pair(NamedTuple):
     b: int
 
 
-@pytest.mark.parametrize("value", [Pair(1, 2), random.Random(1), (1, Pair(1, 2))], ids=repr)
+@pytest.mark.parametrize("value", [Pair(1, 2), random.Random(1), (1, Pair(1, 2))], ids=["pair", "generator", "pair in a tuple"])
 def test_kinds_that_name_a_class_of_the_program_are_not_kept(value):
     assert kept_profiles._written(kind_of(value)) is None

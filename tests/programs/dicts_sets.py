@@ -525,3 +525,46 @@ def size_of_a_dict_changes_while_it_is_iterated() -> World:
             return str(error), len(d)
         return "none", len(d)
     return fn, each(f32(0.0), f32(2.0))
+
+
+@program("dicts_sets", graph=True)
+def views_of_keys_as_sets() -> World:
+    def fn(x):
+        a, b = {"x": x, "y": 2.0}, {"y": x, "z": 1.0}
+        total = 0.0
+        for k in a.keys() & b.keys():
+            total += a[k] * b[k]
+        return (total, sorted(a.keys() | b.keys()), a.keys() - b.keys(), a.keys() ^ {"x"}, a.keys() <= b.keys(), a.keys() == {"x", "y"},
+                set(a) - set(b), {"x"} | a.keys())
+    return fn, each(f32(1.0), f32(-2.0))
+
+
+@program("dicts_sets", graph=True)
+def entries_that_a_condition_keeps() -> World:
+    def fn(xs):
+        found = dict(zip(["w", "b", "g"], tf.unstack(xs)))
+        kept = {k: v for k, v in found.items() if v > 0}
+        numbered = {i: v for i, v in enumerate(xs) if v > 0}
+        return kept, len(kept), "w" in kept, kept.get("b", 0.0), [k for k in found if k not in kept], numbered
+    return fn, each(f32([1.0, -1.0, 2.0]), f32([-1.0, -1.0, -2.0]), f32([1.0, 1.0, 2.0]))
+
+
+@program("dicts_sets", graph=True)
+def names_that_a_condition_left_out() -> World:
+    def fn(xs):
+        found = dict(zip(["w", "b", "g"], tf.unstack(xs)))
+        kept = {k: v for k, v in found.items() if v > 0}
+        return set(found) - set(kept), set(found) & set(kept)
+    return fn, each(f32([1.0, -1.0, 2.0]), f32([-1.0, -1.0, -2.0]))
+
+
+@program("dicts_sets", graph=True)
+def dict_and_set_of_lists_of_run_time_length() -> World:
+    def fn(xs):
+        values, places = [], []
+        for i in range(len(xs)):
+            if xs[i] > 0:
+                values.append(xs[i])
+                places.append(i)
+        return dict(zip(places, values)), set(places), tuple(values), dict(zip(places, ["a", "b", "c"]))
+    return fn, each(f32([1.0, -1.0, 2.0]), f32([-1.0]))

@@ -212,3 +212,43 @@ def keys_are_computed_when_their_turn_comes() -> World:
             return v > 1.0
         return max((v for v in tf.unstack(tf.stack([x, 2.0, 3.0])) if wanted(v)), key=key), log
     return fn, each(f32(1.0), f32(3.0))
+
+
+@program("first_items")
+def zip_of_iterators_that_the_program_holds() -> World:
+    def fn(xs):
+        a, b = iter([1, 2, 3]), iter([10, 20])
+        pairs = list(zip(a, b))
+        one, doubled = iter(tf.unstack(xs)), map(lambda v: v * 2.0, tf.unstack(xs))
+        chunks = [p + q for p, q in zip(one, one)]
+        total = 0.0
+        for p, q in zip(doubled, doubled):
+            total += p * q
+        rest = iter([1, 2, 3, 4, 5])
+        return pairs, list(a), list(b), chunks, list(one), total, list(zip(*[rest] * 2)), list(rest), list(doubled)
+    return fn, each(f32([1.0, 2.0, 3.0]), f32([1.0, 2.0, 3.0, 4.0]), f32([1.0]))
+
+
+@program("first_items")
+def zip_of_one_iteration_over_a_tensor_twice() -> World:
+    def fn(xs):
+        pairs = map(lambda v: v * 2.0, xs)
+        total = 0.0
+        for p, q in zip(pairs, pairs):
+            if p > 1.0:
+                total += p * q
+        return total
+    return fn, each(f32([1.0, 2.0, 3.0]), f32([1.0, 2.0, 3.0, 4.0]))
+
+
+@program("first_items")
+def zip_in_a_loop_with_break_over_held_iterators() -> World:
+    def fn(xs):
+        names = iter("abcd")
+        found = []
+        for v, name in zip(tf.unstack(xs), names):
+            found.append((v, name))
+            if v > 1.5:
+                break
+        return found, list(names)
+    return fn, each(f32([1.0, 2.0, 3.0]), f32([1.0]), f32([5.0, 1.0]))

@@ -169,3 +169,66 @@ def numbers_of_format_fields() -> World:
                 found.append("refused")
         return found
     return fn, each(f32(2.0), f32(3.0))
+
+
+@program("given_to_libraries", graph=True)
+def joined_lists_of_run_time_length() -> World:
+    def fn(n, m):
+        names, numbers = [], []
+        for i in tf.range(n):
+            names.append("even" if i % 2 == 0 else "odd")
+            numbers.append(f"{int(i):02d}")
+        whole = "/".join(names)
+        names.clear()
+        for row in m:
+            print(" ".join(f"{float(v):6.2f}" for v in row))
+        return whole, "".join(numbers), "-".join(numbers[::-1]).split("-"), names
+    return fn, [((tf.constant(n), f32([[1.0, 2.0], [3.0, float(n)]])), {}) for n in (3, 0, 1)]
+
+
+@program("given_to_libraries")
+def joined_numbers_are_refused() -> World:
+    def fn(n):
+        numbers = []
+        for i in tf.range(n):
+            numbers.append(int(i))
+        try:
+            return "".join(numbers)
+        except TypeError as error:
+            return str(error)
+    return fn, each(tf.constant(2), tf.constant(0))
+
+
+@program("given_to_libraries", graph=True)
+def texts_of_the_run_as_tensors() -> World:
+    def fn(x):
+        n = int(x)
+        name = tf.constant("id_" + str(n))
+        path = tf.strings.join([name, f"{n:03d}"], separator="/")
+        return name, path, tf.strings.length(str(n)), path.numpy().decode().upper()
+    return fn, each(f32(1.0), f32(22.0))
+
+
+@program("given_to_libraries", graph=True)
+def lengths_of_datasets() -> World:
+    batches = tf.data.Dataset.range(7).batch(2)
+
+    def fn(x):
+        total = x
+        for i in range(len(batches)):
+            total += float(i)
+        return len(batches), len(tf.data.Dataset.range(3).map(lambda v: v + 1)), total
+    return fn, each(f32(1.0), f32(22.0))
+
+
+@program("given_to_libraries", graph=True)
+def lengths_of_datasets_that_have_none() -> World:
+    def fn(x):
+        found = []
+        for data in (tf.data.Dataset.range(3).repeat(), tf.data.Dataset.range(3).filter(lambda v: v > 1)):
+            try:
+                found.append(len(data))
+            except TypeError as error:
+                found.append(str(error))
+        return found, x
+    return fn, each(f32(1.0), f32(22.0))
