@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import gast
-import tensorflow as tf
 
 from imp2tf.analysis.scopes import bound_names
 from imp2tf.namespace import operator
@@ -18,7 +17,7 @@ from imp2tf.quote import quote_expr
 from imp2tf.rewrite import Converter
 from imp2tf.speculation import choice
 from imp2tf.states import NO_STATE, State
-from imp2tf.values import PyNumber
+from imp2tf.values import negated_bool
 
 Thunk = Callable[[], Any]
 
@@ -81,8 +80,7 @@ def or_(*operands: Thunk, state: State = NO_STATE) -> Any:
 @operator
 def not_(value: Any) -> Any:
     """``not value``."""
-    holds = truth_of(value)
-    return not holds if isinstance(holds, bool) else PyNumber("bool", tf.logical_not(holds))
+    return negated_bool(truth_of(value))
 
 
 @operator

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import gast
-import tensorflow as tf
 
 from imp2tf.namespace import operator
 from imp2tf.operations import compare_operation, contains, is_same, truth_of
@@ -17,7 +16,7 @@ from imp2tf.quote import quote_expr
 from imp2tf.region import select
 from imp2tf.rewrite import Converter
 from imp2tf.targets import constant
-from imp2tf.values import PyNumber
+from imp2tf.values import negated_bool
 
 COMPARE: dict[type, str] = {
     gast.Lt: "<", gast.LtE: "<=", gast.Gt: ">", gast.GtE: ">=", gast.Eq: "==", gast.NotEq: "!=", gast.Is: "is", gast.IsNot: "is not",
@@ -43,16 +42,10 @@ class Comparisons(Converter, lowers=(gast.Compare,)):
 def compare(op: str, a: Any, b: Any) -> Any:
     """``a op b``."""
     if op in ("is", "is not"):
-        return negated(is_same(a, b)) if op == "is not" else is_same(a, b)
+        return negated_bool(truth_of(is_same(a, b))) if op == "is not" else is_same(a, b)
     if op in ("in", "not in"):
-        return negated(contains(b, a)) if op == "not in" else contains(b, a)
+        return negated_bool(truth_of(contains(b, a))) if op == "not in" else contains(b, a)
     return compare_operation(op, a, b)
-
-
-def negated(value: Any) -> Any:
-    """``not value``."""
-    holds = truth_of(value)
-    return not holds if isinstance(holds, bool) else PyNumber("bool", tf.logical_not(holds))
 
 
 @operator

@@ -28,6 +28,7 @@ from imp2tf.iteration import GeneratorValue
 from imp2tf.namespace import operator, rt
 from imp2tf.quote import GIVEN, RUNTIME, located, name, quote, quote_expr
 from imp2tf.rewrite import Converter
+from imp2tf.session import current
 from imp2tf.tables import key_form
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import SKIP, Deferred, Growable, Union, is_runtime
@@ -91,13 +92,22 @@ class GeneratorExpressions(Converter, lowers=(gast.GeneratorExp,)):
             located(gast.Return(value), node),
         ]
         self.rw.frame.before.append(nested(self.rw, step, body, node))
-        return quote_expr("rt.generator(iterable, step)", node, iterable=self.rw.visit(generator.iter), step=step)
+        make = "rt.filtered(iterable, step)" if generator.ifs else "rt.generator(iterable, step)"
+        return quote_expr(make, node, iterable=self.rw.visit(generator.iter), step=step)
 
 
 @operator
 def generator(iterable: Any, step: Callable[[Any], Any]) -> GeneratorValue:
     """A generator expression."""
-    return GeneratorValue(iterable, step)
+    made: GeneratorValue = current().born(GeneratorValue(iterable, step))
+    return made
+
+
+@operator
+def filtered(iterable: Any, step: Callable[[Any], Any]) -> GeneratorValue:
+    """A generator expression with conditions."""
+    made: GeneratorValue = current().born(GeneratorValue(iterable, step, filters=True))
+    return made
 
 
 @operator

@@ -11,7 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.alternatives import over, raise_error
+from imp2tf.alternatives import over, raise_error, stripped
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.containers import append, listed, new, new_list, static, tuple_of
@@ -19,11 +19,12 @@ from imp2tf.cursors import Cursor, EnumerateCursor, IteratorCursor, MapCursor, R
 from imp2tf.dict_views import DictView
 from imp2tf.endless import Endless, EndlessCursor
 from imp2tf.errors import ForeignCall, NeedsValue, UnsupportedSyntax, fall_back
-from imp2tf.generators import PushedEnumerate, PushedMap, as_pushed
+from imp2tf.first_items import first_item
+from imp2tf.generators import Pushed, PushedEnumerate, PushedMap, as_pushed
 from imp2tf.growable import picked, stacked_column
 from imp2tf.heap import contents, set_contents
 from imp2tf.iterables import cursor, each, is_lazy, known_items
-from imp2tf.iteration import drained, reversed_cursor
+from imp2tf.iteration import GeneratorValue, drained, reversed_cursor
 from imp2tf.kinds import is_container, is_user_function
 from imp2tf.object_fields import FieldsOf
 from imp2tf.object_keys import check_keys
@@ -35,7 +36,7 @@ from imp2tf.refusals import refuse
 from imp2tf.region import leave_to_python_if, select, stop_if
 from imp2tf.specs import Dense, Number
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import SKIP, Deferred, Growable, PyNumber, StandIn, Table, Union, is_runtime, number_kind
+from imp2tf.values import SKIP, UNBOUND, Deferred, GeneratorCall, Growable, PyNumber, StandIn, Table, Union, is_runtime, number_kind
 
 
 @replace_call(range)
@@ -113,12 +114,12 @@ def filter_(function: Any, iterable: Any) -> Any:
             return item if holds else SKIP
         return select(holds, lambda: item, lambda: SKIP)
 
-    return new(_mapped(kept, iterable))
+    return new(_mapped(kept, iterable, filters=True))
 
 
-def _mapped(function: Callable[[Any], Any], iterable: Any) -> MapCursor | PushedMap:
+def _mapped(function: Callable[[Any], Any], iterable: Any, filters: bool = False) -> MapCursor | PushedMap:
     pushed = as_pushed(iterable)
-    return MapCursor(function, cursor(iterable)) if pushed is None else PushedMap(function, pushed)
+    return MapCursor(function, cursor(iterable), filters) if pushed is None else PushedMap(function, pushed)
 
 
 @replace_call(reversed)
@@ -275,9 +276,19 @@ def next_(iterator: Any, *default: Any) -> Any:
         if default:
             fall_back(ForeignCall, "next() with a default on an object with __next__")
         return call(method, iterator)
+    if isinstance(iterator, (GeneratorValue, GeneratorCall, Cursor, Pushed)):
+        found = first_item(iterator, default[0] if default else UNBOUND)
+        return found if default else _or_stop(found)
     if isinstance(iterator, StandIn):
         return iterator.refuse()
     return call_library(next, (iterator, *default), {})
+
+
+def _or_stop(found: Any) -> Any:
+    """What was found; where nothing was, the run raises."""
+    if found is UNBOUND:
+        return raise_error(StopIteration())
+    return stripped(found, UNBOUND, StopIteration()) if isinstance(found, Union) else found
 
 
 def _next_static(iterator: StaticIterator, default: tuple[Any, ...]) -> Any:

@@ -26,7 +26,7 @@ from imp2tf.quote import RUNTIME, located, quote, quote_expr
 from imp2tf.region import select
 from imp2tf.rewrite import Converter
 from imp2tf.targets import constant
-from imp2tf.values import PyNumber, Union
+from imp2tf.values import PyNumber, Union, python_bool
 
 Captures = dict[str, Any]
 
@@ -113,7 +113,7 @@ def match(subject: Any, pattern: tuple[Any, ...]) -> Found:
 @operator
 def matched(found: Found) -> Any:
     """Whether the pattern matched."""
-    return found.holds if isinstance(found.holds, bool) else PyNumber("bool", found.holds)
+    return python_bool(found.holds)
 
 
 @operator
@@ -168,15 +168,11 @@ def _all(tests: list[Callable[[], Found]]) -> Found:
             holds = found.holds
         else:
             found = test()
-            holds = truth_of(select(holds, lambda found=found: truth_as_number(_number(found.holds)), lambda: False))  # type: ignore[misc]
+            holds = truth_of(select(holds, lambda found=found: truth_as_number(python_bool(found.holds)), lambda: False))  # type: ignore[misc]
         if holds is False:
             return Found(False, {})
         captures.update(found.captures)
     return Found(holds, captures)
-
-
-def _number(holds: Any) -> Any:
-    return holds if isinstance(holds, bool) else PyNumber("bool", holds)
 
 
 def _tests(items: Sequence[Any], patterns: Sequence[Any]) -> list[Callable[[], Found]]:

@@ -4,12 +4,15 @@
 """
 from __future__ import annotations
 
+import operator as python
 from typing import Any
 
 import tensorflow as tf
 
 from imp2tf.alternatives import raise_error
 from imp2tf.calls import call, replace_call
+from imp2tf.container_items import get_item
+from imp2tf.containers import append, new_list
 from imp2tf.cursors import Cursor, MapCursor, StaticCursor, certain
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.generators import Pushed, as_pushed, push
@@ -21,7 +24,7 @@ from imp2tf.loops import LoopParts, run_for, run_loop, visit_item
 from imp2tf.operations import binary_operation, compare_operation, truth_of
 from imp2tf.region import select, stop_if
 from imp2tf.states import NO_STATE, Box
-from imp2tf.values import SKIP, PyNumber
+from imp2tf.values import SKIP, python_bool
 
 MISSING = object()
 
@@ -42,6 +45,8 @@ def sum_(iterable: Any, start: Any = 0) -> Any:
 def _extreme(op: str, args: tuple[Any, ...], key: Any, default: Any) -> Any:
     if len(args) != 1:
         return _best(op, StaticCursor(args), key)
+    if getattr(args[0], "filters", False):
+        return _extreme_of_kept(op, args[0], key, default)
     if as_pushed(args[0]) is not None:
         cursor: Cursor = StaticCursor(known_items(args[0], "min() or max()"))
     else:
@@ -56,6 +61,16 @@ def _extreme(op: str, args: tuple[Any, ...], key: Any, default: Any) -> Any:
         return select(goes, lambda: _best(op, cursor, key), lambda: default)
     stop_if(tf.logical_not(goes), _empty(op))
     return _best(op, cursor, key)
+
+
+def _extreme_of_kept(op: str, value: Any, key: Any, default: Any) -> Any:
+    """The same of what conditions leave of an iteration; each item's key is computed when its turn comes."""
+    kept: list[Any] = new_list([])
+    each(value, lambda item: append(kept, item if key is None else (item, call(key, item))))
+    if key is None:
+        return _extreme(op, (kept,), None, default)
+    missing = MISSING if default is MISSING else (default, None)
+    return get_item(_extreme(op, (kept,), python.itemgetter(1), missing), 0)
 
 
 def _empty(op: str) -> ValueError:
@@ -103,9 +118,10 @@ def _first_that(value: Any, wanted: bool) -> Any:
     pushed = as_pushed(value)
     if pushed is not None:
         return _first_pushed(pushed, wanted)
-    if isinstance(value, (GeneratorValue, MapCursor)):
-        items = drained(value.iterable if isinstance(value, GeneratorValue) else value.cursor)
-        step: Any = value.step if isinstance(value, GeneratorValue) else value.function
+    if isinstance(value, GeneratorValue):
+        value = MapCursor(value.opened().step, cursor_over(value.iterable))
+    if isinstance(value, MapCursor):
+        items, step = drained(value.cursor), value.function
     else:
         items, step = None if is_users_iterable(value) else drained(value), None
     if items is None:
@@ -138,14 +154,14 @@ def _first_of_many(value: Any, wanted: bool) -> Any:
         clean = truth_of(met.value)
         if isinstance(clean, bool):
             return False if clean else cursor.has_next()
-        return truth_of(select(clean, lambda: False, lambda: _number(cursor.has_next())))
+        return truth_of(select(clean, lambda: False, lambda: python_bool(cursor.has_next())))
 
     def turn() -> None:
-        visit_item(cursor.next(), lambda item: setattr(met, "value", _number(_is(truth_of(item), wanted))), state)
+        visit_item(cursor.next(), lambda item: setattr(met, "value", python_bool(_is(truth_of(item), wanted))), state)
 
     run_loop(LoopParts(goes_on, turn, None, state, None, turn.__code__))
     holds = truth_of(met.value)
-    return _number(_is(holds, wanted))
+    return python_bool(_is(holds, wanted))
 
 
 def _first_pushed(pushed: Pushed, wanted: bool) -> Any:
@@ -154,21 +170,17 @@ def _first_pushed(pushed: Pushed, wanted: bool) -> Any:
 
     def visit(item: Any) -> Any:
         if certain(item) is not SKIP:
-            met.value = _number(_is(truth_of(item), wanted))
+            met.value = python_bool(_is(truth_of(item), wanted))
         return met.value
 
     push(pushed, visit, NO_STATE.plus(met))
-    return _number(_is(truth_of(met.value), wanted))
+    return python_bool(_is(truth_of(met.value), wanted))
 
 
 def _is(holds: Any, wanted: bool) -> Any:
     if isinstance(holds, bool):
         return holds is wanted
     return holds if wanted else tf.logical_not(holds)
-
-
-def _number(holds: Any) -> Any:
-    return holds if isinstance(holds, bool) else PyNumber("bool", holds)
 
 
 @replace_call(any)

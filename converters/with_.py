@@ -68,13 +68,7 @@ class Withs(Converter, lowers=(gast.With,)):
 def with_(manager: Any, target: Callable[[Any], None] | None, body: Block, state: State) -> None:
     """Run a with statement."""
     if isinstance(manager, Managed):
-
-        def enter(item: Any) -> None:
-            if target is not None:
-                target(item)
-            body()
-
-        run_managed(manager, enter, state)
+        run_managed(manager, lambda entered: _run_body(entered, target, body), state)
     elif is_user_function(getattr(type(manager), "__enter__", None)) or isinstance(manager, contextlib.suppress):
         _user_manager(manager, target, body, state)
     elif is_tensorflow(type(manager)) or isinstance(manager, (contextlib.nullcontext, contextlib._GeneratorContextManager)):
@@ -85,17 +79,18 @@ def with_(manager: Any, target: Callable[[Any], None] | None, body: Block, state
         fall_back(ForeignCall, f"with {type(manager).__module__}.{type(manager).__qualname__}")
 
 
+def _run_body(entered: Any, target: Callable[[Any], None] | None, body: Block) -> None:
+    """Assign what the manager gave to the target behind ``as``, and run the body."""
+    if target is not None:
+        target(entered)
+    body()
+
+
 def _library_manager(manager: Any, target: Callable[[Any], None] | None, body: Block, state: State) -> None:
     if isinstance(manager, contextlib._GeneratorContextManager) and is_user_function(manager.func):
         fall_back(ForeignCall, f"with {manager.func.__qualname__}()")
     with manager as entered, scope():
-
-        def run() -> None:
-            if target is not None:
-                target(entered)
-            body()
-
-        afterwards = contained(run, state)
+        afterwards = contained(lambda: _run_body(entered, target, body), state)
     afterwards()
 
 
@@ -111,9 +106,7 @@ def _lock(manager: Any, target: Callable[[Any], None] | None, body: Block) -> No
         outside.locks.append(source)
     outside.locks_held += 1
     try:
-        if target is not None:
-            target(True)
-        body()
+        _run_body(True, target, body)
     finally:
         outside.locks_held -= 1
 
@@ -121,13 +114,7 @@ def _lock(manager: Any, target: Callable[[Any], None] | None, body: Block) -> No
 def _user_manager(manager: Any, target: Callable[[Any], None] | None, body: Block, state: State) -> None:
     cls = type(manager)
     entered = None if isinstance(manager, contextlib.suppress) else call(cls.__enter__, manager)
-
-    def run() -> None:
-        if target is not None:
-            target(entered)
-        body()
-
-    handled(run, state, lambda record: set_exit(state, RAISE, record))
+    handled(lambda: _run_body(entered, target, body), state, lambda record: set_exit(state, RAISE, record))
     code = exit_code(state)
     if isinstance(code, PyNumber):
         cond(tf.equal(code.tensor, RAISE), lambda: _leave_raising(manager, state), lambda: _leave(manager), state)

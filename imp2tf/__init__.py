@@ -6,9 +6,17 @@
     def step(x):
         ...
 
-The plain function is the specification: a converted one returns, prints, mutates, raises and differentiates exactly as it does.
+The plain function is the specification: a converted one returns, prints, mutates, raises and differentiates exactly as it does. What
+cannot be a graph runs as Python, and ``step.stats()`` says why.
+
+- `convert` converts a function; `explain` reports on one call; `ConvertedFunction` is what `convert` returns.
+- `disable` and `substitute` say how graphs treat functions that they cannot look into.
+- `set_stance` switches all converted functions to plain Python, or compares the two.
+- `save` writes a SavedModel. `imp2tf.keras` (imported separately) wraps whole Keras models.
+- `ConversionError` says what cannot be a graph; `DivergenceError` is raised by the stance "verify".
 """
-from imp2tf.api import ConvertedFunction, convert, explain
+from imp2tf.api import convert, explain
+from imp2tf.converted_function import ConvertedFunction
 from imp2tf.disabled import disable
 from imp2tf.distribution import install
 from imp2tf.errors import ConversionError, DivergenceError

@@ -15,7 +15,7 @@ from imp2tf.kinds import is_container
 from imp2tf.region import select, stop_if
 from imp2tf.session import active
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import LOST, UNBOUND, Deferred, Growable, PyNumber, StandIn, Table, Union
+from imp2tf.values import LOST, UNBOUND, Deferred, Growable, PyNumber, StandIn, Table, Union, python_bool
 
 __all__ = ["bound", "number_of", "over", "raise_error", "stripped", "truth", "truth_number"]
 
@@ -135,5 +135,4 @@ def _python_truth(value: Any) -> bool:
 
 def truth_number(value: Any) -> Any:
     """``bool(value)``: a Python bool, or a run-time one."""
-    found = truth(value)
-    return found if isinstance(found, bool) else PyNumber("bool", found)
+    return python_bool(truth(value))

@@ -1,308 +1,28 @@
-"""The front door: `convert`, and what it returns."""
+"""The front door: `convert` and `explain`."""
 from __future__ import annotations
 
-import contextlib
-import copy
 import functools
 import inspect
-import operator
-import sys
-import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 
 import tensorflow as tf
 
 import imp2tf.converters  # noqa: F401  (registers the converters)
-from imp2tf import calls, conversion
-from imp2tf.dispatch import Dispatcher
-from imp2tf.embedding import call_in_graph
-from imp2tf.errors import Fallback, NoSource
-from imp2tf.exceptions import strip_own_frames
-from imp2tf.guards import describe_guard
+from imp2tf.converted_function import BoundFunction, ConvertedFunction
 from imp2tf.options import Keywords, Options
 from imp2tf.parameters import name_of
 from imp2tf.report import Report
-from imp2tf.session import active
-from imp2tf.stance import stance
-from imp2tf.tf_compat import in_eager_mode
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["BoundFunction", "ConvertedFunction", "convert", "explain"]
+__all__ = ["convert", "explain"]
 
 P = ParamSpec("P")
-Q = ParamSpec("Q")
 R = TypeVar("R")
-S = TypeVar("S")
 
 
-class ConvertedFunction(Generic[P, R]):
-    """A function that runs as a graph where it can, and always does what the plain function does.
-
-    It takes the place of the function: name, documentation, signature, attributes, pickling and binding to instances are the
-    function's own.
-    """
-
-    autograph_info__: ClassVar[dict[str, Any]] = {}  # AutoGraph calls what has this attribute as it is
-
-    def __init__(self, function: Callable[P, R], options: Options) -> None:
-        own = isinstance(function, types.FunctionType)
-        functools.update_wrapper(self, function, updated=("__dict__",) if own else ())
-        self.__name__ = getattr(function, "__name__", name_of(function))
-        self.__qualname__ = name_of(function)
-        with contextlib.suppress(TypeError, ValueError):  # a builtin may not tell
-            self.__signature__ = inspect.signature(function)
-        self._function = function
-        self._options = options
-        self._dispatcher = Dispatcher(function, options)
-
-    @property
-    def __imp2tf_function__(self) -> Callable[P, R]:
-        """What converted code calls instead."""
-        return self._function
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        if active() is not None:
-            return calls.call(self._function, *args, **kwargs)
-        if not in_eager_mode():
-            return self._in_graph(args, kwargs)
-        try:
-            return self._dispatcher(args, kwargs)
-        except BaseException as error:
-            strip_own_frames(error)
-            raise
-
-    @tf.autograph.experimental.do_not_convert
-    def _in_graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call while somebody else builds a graph."""
-        if stance() == "force_eager":
-            return self._function(*args, **kwargs)
-        try:
-            return call_in_graph(self._function, args, kwargs)
-        except Fallback as fallback:
-            failure = fallback.error
-        self._dispatcher.note(failure)
-        try:
-            return self._function(*args, **kwargs)
-        except (TypeError, AttributeError, NotImplementedError) as error:  # what plain Python says of symbolic tensors
-            cause = error
-        failure.reason = f"{failure.reason}; and as plain Python in the graph of another: {str(cause).partition(chr(10))[0]}"
-        raise failure from cause
-
-    def as_tf_function(self, instance: Any = None) -> Any:
-        """A `tf.function` that does the same where no Python attends the graph, as on workers of a coordinator.
-
-        Its graphs change no Python state and call no Python: what would need that raises `ConversionError`.
-        """
-        cache: dict[int, Any] = self.__dict__.setdefault("_as_tf_functions", {})
-        if id(instance) not in cache:
-            function = self._function if instance is None else types.MethodType(self._function, instance)
-            cache[id(instance)] = _tf_function(function, self._options)
-        return cache[id(instance)]
-
-    def counted_as(self, other: ConvertedFunction[..., Any]) -> ConvertedFunction[P, R]:
-        """Let calls of this function count as calls of another."""
-        self._dispatcher.counts, self._dispatcher.fallbacks = other._dispatcher.counts, other._dispatcher.fallbacks
-        return self
-
-    @overload
-    def __get__(self, instance: None, owner: type | None = None) -> ConvertedFunction[P, R]: ...
-
-    @overload
-    def __get__(self: ConvertedFunction[Concatenate[S, Q], R], instance: S, owner: type | None = None) -> BoundFunction[Q, R]: ...
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else BoundFunction(self, instance)
-
-    def __repr__(self) -> str:
-        return f"<imp2tf.convert {self._function!r}>"
-
-    # -------------------------------------------------------------------------------------- copies
-    def __copy__(self) -> ConvertedFunction[P, R]:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> ConvertedFunction[P, R]:
-        """Functions are not copied; a method or callable object goes with the copy of its object."""
-        function = copy.deepcopy(self._function, memo)
-        return self if function is self._function else ConvertedFunction(function, self._options)
-
-    def __reduce__(self) -> Any:
-        """By reference, if it is found under its name; else by what it was made of."""
-        return self.__qualname__ if self._is_importable() else (ConvertedFunction, (self._function, self._options))
-
-    def _is_importable(self) -> bool:
-        try:
-            return operator.attrgetter(self.__qualname__)(sys.modules[self.__module__]) is self
-        except (AttributeError, KeyError):
-            return False
-
-    # -------------------------------------------------------------------------------------- as tf.function
-    @property
-    def name(self) -> str:
-        """The name of its graphs."""
-        return self._options.name or self.__name__
-
-    @property
-    def python_function(self) -> Callable[P, R]:
-        """The plain function."""
-        return self._function
-
-    @property
-    def input_signature(self) -> Any:
-        """The signature that was given to `convert`."""
-        return self._options.input_signature
-
-    @property
-    def jit_compile(self) -> bool | None:
-        """Whether its graphs are compiled with XLA."""
-        return self._options.jit_compile
-
-    def experimental_get_tracing_count(self) -> int:
-        """Number of graphs traced so far."""
-        return self._dispatcher.counts["traces"]
-
-    def get_concrete_function(self, *args: Any, **kwargs: Any) -> Any:
-        """A TensorFlow ConcreteFunction for arguments of these kinds; `tf.TypeSpec`s stand for tensors."""
-        return _concrete(self, self, args, kwargs)
-
-    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
-        """The graphs there are, as text: what they are for, and (if verbose) all they assume."""
-        shown = [self._guards_of(graph) for graph in self._dispatcher.graphs]
-        if not verbose:
-            shown = [[line for line in lines if ": tensor " in line] for lines in shown]
-        signature = self._dispatcher.parameters.signature
-        return "\n\n".join(f"{self.name}{signature}\n  " + "\n  ".join(lines) for lines in shown)
-
-    # -------------------------------------------------------------------------------------- what happened
-    def stats(self) -> dict[str, Any]:
-        """Counts of calls, graph calls, eager calls, host calls, traces, guard misses, and why calls ran as Python."""
-        counts = self._dispatcher.counts
-        names = ("calls", "graph_calls", "eager_calls", "host_calls", "traces", "guard_misses", "speculation_failures")
-        found: dict[str, Any] = {name: counts[name] for name in names}
-        found["tiers"] = [graph.tier for graph in self._dispatcher.graphs]
-        found["fallbacks"] = [record.to_dict() for record in self._dispatcher.fallbacks.values()]
-        return found
-
-    def explain(self, *args: Any, **kwargs: Any) -> Report:
-        """Call the function (if arguments are given) and report what runs as a graph, what as Python, and why."""
-        if args or kwargs or not self._dispatcher.parameters.names:
-            self(*args, **kwargs)
-        return Report(self.__qualname__, self.stats(), self.guards(), list(self._dispatcher.misses), self._python_calls())
-
-    def _python_calls(self) -> list[str]:
-        """What Python the newest graph calls, and where."""
-        graphs = self._dispatcher.graphs
-        return [f"{reason} [{location}]" if location else reason for reason, location in graphs[0].python_calls] if graphs else []
-
-    def guards(self) -> list[str]:
-        """What the newest graph assumes."""
-        graphs = self._dispatcher.graphs
-        return self._guards_of(graphs[0]) if graphs else []
-
-    def _guards_of(self, graph: Any) -> list[str]:
-        return [*map(describe_guard, graph.guards), *graph.assumptions]
-
-    def source(self) -> str:
-        """The rewritten code, for people."""
-        function = getattr(self._function, "__func__", self._function)
-        while isinstance(function, functools.partial):
-            function = function.func
-        if not isinstance(function, types.FunctionType):
-            function = inspect.getattr_static(type(function), "__call__")
-        if not isinstance(function, types.FunctionType):
-            raise NoSource(f"{self.__qualname__} is not written in Python")
-        try:
-            return conversion.converted_text(function)
-        except Fallback as fallback:
-            failure = fallback.error
-        raise failure
-
-    def reset(self) -> None:
-        """Forget all graphs and everything learned."""
-        self._dispatcher.reset()
-        for cache in ("_as_tf_functions", "_lifted"):
-            self.__dict__.pop(cache, None)
-
-
-class BoundFunction(Generic[Q, R]):
-    """A converted function as a method of an instance; instances share its graphs."""
-
-    autograph_info__: ClassVar[dict[str, Any]] = {}
-
-    def __init__(self, function: ConvertedFunction[..., Any], instance: Any) -> None:
-        self.__func__ = function
-        self.__self__ = instance
-
-    @property
-    def __imp2tf_function__(self) -> types.MethodType:
-        """What converted code calls instead."""
-        return types.MethodType(self.__func__.python_function, self.__self__)
-
-    python_function = __wrapped__ = __imp2tf_function__
-
-    def __call__(self, *args: Q.args, **kwargs: Q.kwargs) -> R:
-        return self.__func__(self.__self__, *args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.__func__, name)
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        return inspect.signature(self.__imp2tf_function__)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, BoundFunction) and self.__func__ is other.__func__ and self.__self__ is other.__self__
-
-    def __hash__(self) -> int:
-        return hash((id(self.__func__), id(self.__self__)))
-
-    def __repr__(self) -> str:
-        return f"<imp2tf.convert {self.__imp2tf_function__!r}>"
-
-    def __reduce__(self) -> Any:
-        return BoundFunction, (self.__func__, self.__self__)
-
-    def as_tf_function(self) -> Any:
-        """A `tf.function` of this instance, see `ConvertedFunction.as_tf_function`."""
-        return self.__func__.as_tf_function(self.__self__)
-
-    def get_concrete_function(self, *args: Any, **kwargs: Any) -> Any:
-        """A TensorFlow ConcreteFunction of this instance for arguments of these kinds."""
-        return _concrete(self, self.__func__, args, kwargs)
-
-    def explain(self, *args: Any, **kwargs: Any) -> Report:
-        """Call the method and report what runs as a graph, what as Python, and why."""
-        return self.__func__.explain(self.__self__, *args, **kwargs)
-
-
-def _tf_function(function: Callable[..., Any], options: Options) -> Any:
-    def alone(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return call_in_graph(function, args, kwargs, alone=True)
-        except Fallback as fallback:
-            failure = fallback.error
-        raise failure
-
-    alone.__name__ = options.name or name_of(function).rpartition(".")[2]
-    alone.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-    return tf.function(alone, autograph=False, input_signature=options.input_signature, jit_compile=options.jit_compile)
-
-
-def _concrete(call: Callable[..., Any], function: ConvertedFunction[..., Any], args: Any, kwargs: Any) -> Any:
-    def traced(*args: Any, **kwargs: Any) -> Any:
-        return call(*args, **kwargs)
-
-    traced.__name__ = function.name
-    traced.__signature__ = inspect.signature(call)  # type: ignore[attr-defined]
-    graph = tf.function(traced, autograph=False, input_signature=function.input_signature, jit_compile=function.jit_compile)
-    concrete = graph.get_concrete_function(*args, **kwargs)
-    concrete.__imp2tf_call__ = call  # what `imp2tf.save` traces anew, with the state of the function lifted
-    return concrete
-
-
-# ------------------------------------------------------------------------------------------------ convert
 class Converting(Protocol):
     """`convert` with options, as a decorator."""
 
@@ -322,24 +42,39 @@ def convert(
     fullgraph: bool = False, profile_runs: int = 1, speculate: bool = True, recompile_limit: int = 8, rewrite: str = "off",
     name: str | None = None,
 ) -> Any:
-    """Turn an imperative function into dataflow graphs; the plain function stays the specification.
+    """Run an imperative function as dataflow graphs that behave exactly as the plain function.
+
+    Use it as a decorator, with or without options, or as a call:
+
+        @imp2tf.convert
+        def step(x, y): ...
+
+        @imp2tf.convert(profile_runs=0)
+        def step(x, y): ...
+
+        step = imp2tf.convert(plain_step)
 
     Args:
-      func: a function, method, class- or staticmethod, lambda, partial or callable object; None to use `convert` as a decorator
-        with options.
-      input_signature: sequence of `tf.TypeSpec`, nested as the arguments are: arguments are made tensors of these kinds, and one
-        graph serves them. The first call is converted.
-      jit_compile: True compiles with XLA, False never does, None leaves it to imp2tf.
-      reduce_retracing: generalise shapes and Python numbers that vary.
-      fullgraph: raise `ConversionError` where Python would run, from the first call on.
-      profile_runs: number of first calls that run as plain Python.
-      speculate: allow assumptions that are checked in the graph.
-      recompile_limit: number of traces after which ever-new values run as Python.
-      rewrite: "off", "safe" or "fast" rewriting of numerically fragile expressions.
-      name: name of the graph function.
+      func: a function, method, class method, static method, lambda, partial or callable object.
+      input_signature: a sequence of `tf.TypeSpec`, nested as the arguments are. Arguments are then converted to tensors of these
+        kinds, and one graph serves them all. The first call is converted, too.
+      jit_compile: True compiles graphs with XLA where XLA can, False never does. None, the default, lets imp2tf measure whether it
+        pays off.
+      reduce_retracing: if a shape or a Python number varies, make one graph for all of its values.
+      fullgraph: raise `ConversionError` instead of running Python. The first call is converted, too.
+      profile_runs: how many calls run as plain Python before the first graph is made, so that the function can create its variables.
+        0 converts the first call.
+      speculate: a branch that no graph can hold may be left out of the graph, which then checks that it is not entered.
+      recompile_limit: how many graphs are made before calls that need yet another one run as Python.
+      rewrite: reserved for rewriting numerically fragile expressions: "off", "safe" or "fast". It has no effect yet.
+      name: the name of the graphs, by default that of the function.
+
+    Returns:
+      A `ConvertedFunction` that takes the place of `func`. For a class method or static method, one of the same sort. Without `func`, a
+      decorator.
 
     Raises:
-      TypeError: `func` is not callable, or an option has the wrong type.
+      TypeError: `func` is not callable or is async, or an option has the wrong type.
       ValueError: an option has a value that is not allowed, or options contradict each other.
     """
     options = Options(input_signature, jit_compile, reduce_retracing, fullgraph, profile_runs, speculate, recompile_limit, rewrite, name)
@@ -372,6 +107,15 @@ def _is_async(function: Any) -> bool:
 
 
 def explain(function: Any) -> Callable[..., Report]:
-    """``explain(f)(*args)``: call `f` converted and report what runs as a graph, what as Python, and why."""
+    """Report what of one call runs as a graph, what as Python, and why.
+
+        print(imp2tf.explain(step)(x, y))
+
+    Args:
+      function: a function, converted or not.
+
+    Returns:
+      A function that takes the arguments of `function`, calls it converted, and returns the `Report`.
+    """
     already = isinstance(function, (ConvertedFunction, BoundFunction))
     return (function if already else convert(function, profile_runs=0)).explain

@@ -28,7 +28,7 @@ from imp2tf.opaque import call_disabled
 from imp2tf.paths import scope
 from imp2tf.places import Attribute
 from imp2tf.plain_functions import plain_twin
-from imp2tf.purity import has_plain_new
+from imp2tf.purity import has_plain_new, is_made_plainly
 from imp2tf.refusals import as_eager, eager_error
 from imp2tf.session import Session, active, current, resumed, suspended
 from imp2tf.sources import Member
@@ -373,13 +373,26 @@ def _called_back(session: Session, function: Any, args: tuple[Any, ...], kwargs:
 # ------------------------------------------------------------------------------------------------ classes
 def _construct(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     init = cls.__init__  # type: ignore[misc]
-    if has_plain_new(cls) and is_user_function(init) and type(cls) is type:
-        made = current().born(object.__new__(cls))
+    if has_plain_new(cls) and is_user_function(init) and is_made_plainly(cls):
+        made = current().born(run_operation(object.__new__, cls))
         call(init, made, *args, **kwargs)
         return made
+    if isinstance(cls, type) and is_user_function(cls.__new__) and is_made_plainly(cls) and not issubclass(cls, BaseException):
+        return _made_by_new(cls, args, kwargs)
     if isinstance(cls, type) and issubclass(cls, BaseException) and is_user_function(init):
         made = current().born(cls.__new__(cls, *args, **kwargs))
         call(init, made, *args, **kwargs)
         return made
     make = next((make for test, make in _constructions if test(cls)), None)
     return foreign.construct(cls, args, kwargs, callback) if make is None else make(cls, args, kwargs)
+
+
+def _made_by_new(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An object of a class whose ``__new__`` is the program's; ``__init__`` runs if it gives an object of the class."""
+    made = call(cls.__new__, cls, *args, **kwargs)
+    if isinstance(made, Union):
+        fall_back(NeedsValue, f"{cls.__name__}.__new__ gives one of several objects")
+    init = type(made).__init__
+    if isinstance(made, cls) and is_user_function(init):
+        call(init, made, *args, **kwargs)
+    return made

@@ -299,9 +299,10 @@ class EnumerateCursor(Cursor):
 class MapCursor(Cursor):
     """A function of each item of a cursor; the function may answer SKIP."""
 
-    def __init__(self, function: Callable[[Any], Any], cursor: Cursor) -> None:
+    def __init__(self, function: Callable[[Any], Any], cursor: Cursor, filters: bool = False) -> None:
         self.function = function
         self.cursor = cursor
+        self.filters: bool = filters or (isinstance(cursor, MapCursor) and cursor.filters)
         self.boxes = cursor.boxes
 
     @property

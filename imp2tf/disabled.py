@@ -1,4 +1,4 @@
-"""Functions that imp2tf leaves alone: `disable`."""
+"""`disable` marks functions that imp2tf leaves to plain Python."""
 from __future__ import annotations
 
 import functools
@@ -19,8 +19,14 @@ def disable(func: Callable[P, R]) -> Callable[P, R]:
         def report(loss):
             history.append(float(loss))
 
-    A converted function calls it from its graph, in program order, if nothing in the graph depends on it: neither on its
-    result, nor on Python state that it might have changed. Else the converted function runs as Python as well.
+    The graph of a converted function calls it, in program order, if nothing in the graph depends on it: neither on its result, nor
+    on Python state that it might have changed. Otherwise the converted function runs as Python, too.
+
+    Args:
+      func: a function, method, class method or static method, converted or not.
+
+    Returns:
+      A plain function (or class method, or static method) that does what `func` does.
 
     Raises:
       TypeError: `func` is not callable.

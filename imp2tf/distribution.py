@@ -1,9 +1,9 @@
-"""Converted functions where `tf.distribute` takes functions: `Strategy.run` and `ClusterCoordinator.schedule`.
+"""Lets `tf.distribute` take converted functions: in `Strategy.run` and in `ClusterCoordinator.schedule`.
 
-``strategy.run(step)`` outside of any graph calls ``step`` once for each replica. A graph for each replica cannot synchronise with the
-others in its middle, as optimizers do. So, as TensorFlow does with a `tf.function`, the call of all replicas becomes the graph.
+``strategy.run(step)`` outside of any graph calls ``step`` once for each replica. If each replica had a graph of its own, these graphs
+could not synchronise in their middle, as optimizers need to. So the call of all replicas becomes one graph, as for a `tf.function`.
 
-A coordinator ships graphs to workers, where no Python attends them: it is given a `tf.function`, and what needs Python is refused.
+A coordinator ships graphs to workers that have no Python. It is given a `tf.function`, and functions that need Python are refused.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.api import BoundFunction, ConvertedFunction
+from imp2tf.converted_function import BoundFunction, ConvertedFunction
 from imp2tf.tf_compat import in_eager_mode, in_replica
 
 __all__ = ["install"]
@@ -23,7 +23,7 @@ MAX_LIFTED = 16
 
 
 def install() -> None:
-    """Let strategies and coordinators know converted functions; what they do with others stays as it is."""
+    """Let strategies and coordinators take converted functions. Other functions are treated as before. May be called again."""
     strategy = tf.distribute.Strategy
     if not hasattr(strategy.run, "__imp2tf__"):
         strategy.run = _running(strategy.run)

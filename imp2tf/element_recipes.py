@@ -20,6 +20,7 @@ from imp2tf.tf_compat import tape_may_record
 from imp2tf.values import Growable, Table, Union
 
 MOST_DROPPED = 16
+FEW_OF_SEVERAL = 64  # elements of several tensors each, of which most are small numbers
 GONE = object()
 
 
@@ -178,7 +179,7 @@ class ElementRecipes(Recipes):
 def _column_recipe(index: int, dtype: tf.DType | None) -> Callable[[Build, int], list[tf.Tensor]]:
     """One of the tensors of each of so many elements, from a tensor of all of them or, with a dtype, from a TensorList."""
     if dtype is None:
-        return lambda build, count: rows_of(build.tensors[index])
+        return lambda build, count: rows_of(build.tensors[index], FEW_OF_SEVERAL)
     return lambda build, count: items_of(build.tensors[index], dtype, count)
 
 

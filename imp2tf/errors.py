@@ -34,10 +34,25 @@ class Location:
 
 
 class ConversionError(Exception):
-    """A function, or a part of it, cannot be turned into a graph; if `avoidable`, one for runs that go another way may do."""
+    """A function, or a part of it, cannot be turned into a graph.
+
+    By default the call runs as Python, and the error is kept in ``stats()``. With ``fullgraph=True`` it is raised:
+
+        try:
+            step(x)
+        except imp2tf.ConversionError as error:
+            print(error.code, error.reason, error.location, error.hint)
+
+    Attributes:
+      code: which kind of error it is, such as "I2T101"; docs/errors.md has a section for each code.
+      reason: what cannot be put in a graph.
+      hint: what to do about it.
+      location: the line of the user's program, if it is known.
+      avoidable: whether a graph without the branch that this line is in may do.
+    """
 
     code = "I2T000"
-    patience = 2  # so many times in a row, and the function runs as Python from then on
+    patience = 2  # after so many failures in a row for one reason, the function runs as Python from then on
     hint = "run it as plain Python with @imp2tf.disable, or rewrite the line"
 
     def __init__(self, reason: str, *, hint: str | None = None, location: Location | None = None, avoidable: bool = True) -> None:
@@ -182,14 +197,18 @@ class NotVerified(ConversionError):
 
 
 class DivergenceError(ConversionError):
-    """Graph and eager execution of one call gave different results."""
+    """Under the stance "verify", the graph and plain Python did different things in one call."""
 
     code = "I2T201"
     hint = "please report this with the program: the eager result is the right one"
 
 
 class NotServable(ConversionError):
-    """What `imp2tf.save` is given needs Python when it is served."""
+    """`imp2tf.save` was given something that needs Python when it is served.
+
+    Attributes:
+      reasons: everything that stands in the way, as a list of `ConversionError`, each with its line.
+    """
 
     code = "I2T301"
     hint = "leave what needs Python out of the functions that are saved"

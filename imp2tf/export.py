@@ -33,18 +33,20 @@ NOTES = "imp2tf.json"
 
 
 def save(obj_or_fn: Any, path: str | os.PathLike[str], signatures: Any = None) -> None:
-    """Save a function, an object with converted methods, or a Keras model as a SavedModel.
+    """Save a function, an object with converted methods, or a Keras model as a SavedModel that serves without imp2tf.
+
+        imp2tf.save(step, "model", signatures=[tf.TensorSpec([None, 3], tf.float32)])
 
     Args:
-      obj_or_fn: a converted or plain function, a `tf.Module` or any object with converted methods, a Keras model.
-      path: the folder. A model that is there is replaced in one step.
-      signatures: kinds of arguments (`tf.TypeSpec`, nested as the arguments are), a function, or a dict from names of signatures to
-        kinds, functions or pairs ``(function, kinds)``. Without it, converted functions are saved for their ``input_signature``, or
-        for the arguments of their newest graph.
+      obj_or_fn: a converted or plain function, a `tf.Module` or any other object with converted methods, or a Keras model or layer.
+      path: the folder to write. A model that is already there is replaced in one step.
+      signatures: for which arguments to save. Either kinds of arguments (`tf.TypeSpec`, nested as the arguments are), or a function, or
+        a dict from names of signatures to kinds, functions or pairs ``(function, kinds)``. By default, converted functions are
+        saved for their ``input_signature``, or else for the arguments of their newest graph.
 
     Raises:
-      NotServable: Python would be needed to serve it; `reasons` holds all that is known against it. Nothing is written.
-      ValueError: the kinds of arguments are not known.
+      NotServable: serving would need Python. The attribute `reasons` lists everything that stands in the way. Nothing is written.
+      ValueError: it is not known for which arguments to save.
     """
     endpoints = endpoints_of(obj_or_fn, signatures)
     served, state, reasons = serve(endpoints)

@@ -16,7 +16,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.api import BoundFunction, ConvertedFunction
+from imp2tf.converted_function import BoundFunction, ConvertedFunction
 from imp2tf.export_trace import Endpoint
 from imp2tf.parameters import Parameters, name_of
 from imp2tf.trace import OTHER

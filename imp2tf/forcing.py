@@ -23,7 +23,7 @@ from imp2tf.region import cond, stop_if
 from imp2tf.results import ANYTHING, Array, Kept, Kind, Object, Plain, join_kinds, kind_of
 from imp2tf.session import current
 from imp2tf.states import NO_STATE
-from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, is_runtime, numpy_value
+from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, call_method, is_runtime, numpy_value
 
 __all__ = ["RunArray", "computed", "example_of", "example_or_none", "forced", "kept_class", "tensor_of", "worded"]
 
@@ -41,9 +41,20 @@ def computed(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
         return forced(later)
     if function is chr:
         _check_character(later.args[0])
-    elif may_refuse(function, later.args, later.kwargs, example_or_none):
+    elif may_refuse(function, later.args, later.kwargs, example_or_none) or _refuses_kinds(later):
         host_check(function, later.args, later.kwargs, getattr(function, "__name__", "a function"))
     return later
+
+
+def _refuses_kinds(later: Deferred) -> bool:
+    """Whether an operator or a method refuses values of these kinds, as far as there are examples."""
+    if later.function is not call_method and getattr(later.function, "__module__", "") != "_operator":
+        return False
+    try:
+        example_of(later)
+    except _Unknown as unknown:
+        return unknown.__cause__ is not None
+    return False
 
 
 def _check_character(number: Any) -> None:
@@ -213,14 +224,17 @@ def example_or_none(value: Any) -> Any:
 def _example_of_deferred(value: Deferred) -> Any:
     if isinstance(value.function, Kept):
         return _example_of_kept(value.function.kind)
+    if hasattr(value, "example"):
+        return value.example
     args = [example_of(one) for one in value.args]
     kwargs = {name: example_of(one) for name, one in value.kwargs.items()}
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"), tf.init_scope():
             warnings.simplefilter("ignore")
-            return value.function(*args, **kwargs)
+            value.example = value.function(*args, **kwargs)
     except Exception as error:  # whatever it raises on the example, it says nothing of the run's own values
         raise _Unknown from error
+    return value.example
 
 
 def _example_of_kept(kind: Object) -> Any:

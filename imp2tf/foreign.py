@@ -26,6 +26,7 @@ from imp2tf.plain_functions import plain_function
 from imp2tf.purity import (
     has_plain_new,
     is_impure_tensorflow,
+    is_made_plainly,
     is_numpy_function,
     is_pure,
     is_tensorflow,
@@ -73,6 +74,8 @@ def call_foreign(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], c
         return computed(function, [materialized(value) for value in args], {name: materialized(value) for name, value in kwargs.items()})
     if _is_base_init(function):
         return function(*args, **kwargs)
+    if function is object.__new__:
+        return current().born(run_operation(function, *args, **kwargs))
     method = _host_method(function)
     if method is not None:
         return method(function.__self__, function.__name__, args, kwargs)
@@ -226,7 +229,7 @@ def _keeps_values(cls: type) -> bool:
 
 def _is_plain_class(cls: type) -> bool:
     """A class without any construction code of its own."""
-    return cls.__init__ is object.__init__ and has_plain_new(cls) and type(cls) is type  # type: ignore[misc]
+    return cls.__init__ is object.__init__ and has_plain_new(cls) and is_made_plainly(cls)  # type: ignore[misc]
 
 
 @contextlib.contextmanager

@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import tensorflow as tf
-
 from imp2tf.calls import call, is_generator_function, run_generator
 from imp2tf.exceptions import INSIDE_OUT
 from imp2tf.exits import CONTINUE, clear, exit_code, none_under_way
 from imp2tf.iteration import GeneratorValue
 from imp2tf.kinds import is_user_function
 from imp2tf.loops import finish_loop, visit_item
+from imp2tf.places import Attribute
 from imp2tf.session import current
 from imp2tf.states import Box, State, Visited
-from imp2tf.values import GeneratorCall, PyNumber, StandIn
+from imp2tf.values import GeneratorCall, StandIn, negated_bool
 
 __all__ = ["Consumer", "Pushed", "PushedEnumerate", "PushedMap", "as_pushed", "push", "push_for"]
 
+BEGUN = "begun"
 Visit = Callable[[Any], Any]  # of an item; whether no more is wanted: a bool or a run-time one
 
 
@@ -29,6 +29,7 @@ class Consumer:
     """What a generator gives its items to."""
 
     def __init__(self, visit: Visit) -> None:
+        self.may_end = False  # whether an item may have been the last that was wanted
         self._visit = visit
         self._outer = current().consumers
 
@@ -37,9 +38,11 @@ class Consumer:
         session = current()
         inner, session.consumers = session.consumers, self._outer
         try:
-            return self._visit(item)
+            ends = self._visit(item)
         finally:
             session.consumers = inner
+        self.may_end |= ends is not False
+        return ends
 
 
 class Pushed(StandIn):
@@ -60,6 +63,8 @@ class PushedCall(Pushed):
 
     def run(self, consumer: Consumer) -> None:
         run_generator(self.generator, consumer)
+        if consumer.may_end:
+            current().write(Attribute(self.generator, "spent"), BEGUN)
 
 
 class PushedMap(Pushed):
@@ -134,8 +139,7 @@ def push_for(pushed: Pushed, visit: Callable[[Any], None], orelse: Callable[[], 
         if exits is None:
             return False
         clear(state, CONTINUE)
-        clean = none_under_way(exit_code(state))
-        return not clean if isinstance(clean, bool) else PyNumber("bool", tf.logical_not(clean))
+        return negated_bool(none_under_way(exit_code(state)))
 
     push(pushed, turn, state)
     finish_loop(orelse, state, exits)

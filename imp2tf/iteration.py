@@ -24,10 +24,11 @@ from imp2tf.cursors import (
 )
 from imp2tf.dict_views import DictView
 from imp2tf.endless import Endless, EndlessCursor
-from imp2tf.errors import ForeignCall, NeedsValue, fall_back
+from imp2tf.errors import ForeignCall, NeedsValue, UnsupportedSyntax, fall_back
 from imp2tf.heap import contents
 from imp2tf.kinds import is_container, is_users_iterable
 from imp2tf.object_fields import FieldsOf
+from imp2tf.places import Attribute
 from imp2tf.refusals import as_eager, eager_error
 from imp2tf.session import current
 from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, StandIn, Table, Union, is_runtime
@@ -41,9 +42,20 @@ class GeneratorValue(StandIn):
     def __iter__(self) -> Iterator[Any]:
         return iter(cursor_of(self))
 
-    def __init__(self, iterable: Any, step: Callable[[Any], Any]) -> None:
+    what = "a generator expression"
+
+    def __init__(self, iterable: Any, step: Callable[[Any], Any], filters: bool = False) -> None:
         self.iterable = iterable
         self.step = step
+        self.filters = filters  # whether the step may answer SKIP
+        self.begun: Any = False
+
+    def opened(self) -> GeneratorValue:
+        """Itself, at the start of the only use of its items that the trace follows."""
+        if self.begun is not False:
+            fall_back(UnsupportedSyntax, "a generator expression is used that may have been used before")
+        current().write(Attribute(self, "begun"), True)
+        return self
 
 
 def cursor_of(value: Any) -> Cursor:
@@ -51,7 +63,7 @@ def cursor_of(value: Any) -> Cursor:
     if isinstance(value, Cursor):
         return value
     if isinstance(value, GeneratorValue):
-        return MapCursor(value.step, cursor_of(value.iterable))
+        return MapCursor(value.opened().step, cursor_of(value.iterable), value.filters)
     if isinstance(value, GeneratorCall):
         return value.refuse()
     if isinstance(value, StaticIterator):

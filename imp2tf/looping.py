@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import sys
+import types
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.compound_specs import Items, OneOf
 from imp2tf.connectivity import order_matters
 from imp2tf.courses import Course, leaving_in, raise_pending
-from imp2tf.errors import NoFixpoint, fall_back
-from imp2tf.exceptions import ProgramRaise, user_frames
+from imp2tf.errors import NoFixpoint, fall_back, is_own_file
+from imp2tf.exceptions import ProgramRaise
 from imp2tf.heap import old_value
 from imp2tf.join import describe, join, without_stale
 from imp2tf.junctions import Told, junctions_of, note_loop, results_vary, turns_told, ways_are_told, width_of
@@ -28,7 +31,7 @@ from imp2tf.random_ops import draw_eagerly, readable
 from imp2tf.region import emit_raise
 from imp2tf.session import Log, Session, current
 from imp2tf.sharing import untouched, with_aliases
-from imp2tf.snapshots import freeze
+from imp2tf.snapshots import Snapshot, freeze
 from imp2tf.specs import SCALAR, Constant, Spec
 from imp2tf.states import Box, State, Variables
 from imp2tf.tf_compat import build_while, tape_may_record
@@ -37,6 +40,7 @@ from imp2tf.values import DEAD, Deferred, PyNumber, Union
 __all__ = ["Uniform", "kept", "loop"]
 
 MAX_WIDENINGS = 12
+MOST_LENGTHS = 4
 
 
 class _Widen(BaseException):
@@ -119,7 +123,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     """A While of the graph: `go` says whether it is entered; `step` runs the body and says whether it goes on, `most` times at most."""
     session = current()
     session.counts["loops"] += 1
-    site = site, tuple(user_frames())
+    site = site, _where()
     note_cells(session, step, state.get, *(one.get for one in session.consumers))
     state = state.also(session.consumers)
     pending = Box() if session.trying else None
@@ -137,7 +141,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     graph = tf.compat.v1.get_default_graph()
     op = last_call(session, graph)
     tensors = iter(built.outputs)
-    told = [next(tensors)] if layout.told else []
+    told = [next(tensors)[:built.turns * width_of(built.junctions)]] if layout.told else []
     note_loop(session, graph, op, go, built.turns, built.junctions, told if built.junctions else [])
     if built.calls_python:
         session.host_ops.add((id(graph), op.name))
@@ -146,6 +150,17 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     arrive(session, state, layout.places, layout.specs, tensors, itself)
     if pending is not None:
         raise_pending(session, pending.value)
+
+
+def _where() -> tuple[Hashable, ...]:
+    """Which of the program's calls lead here; two on one line are told apart."""
+    frames: list[Hashable] = []
+    frame: types.FrameType | None = sys._getframe(2)
+    while frame is not None:
+        if not is_own_file(frame.f_code.co_filename):
+            frames.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(frames)
 
 
 def _settled(session: Session, parts: _Loop, site: Hashable) -> tuple[_Layout, _Built]:
@@ -163,7 +178,15 @@ def _settled(session: Session, parts: _Loop, site: Hashable) -> tuple[_Layout, _
         finally:
             variables.restore()
             parts.state.set(before)
+        if any(map(_holds_tuples_of_many_lengths, layout.specs)):
+            break
     return fall_back(NoFixpoint, "the state of a loop changes its kind on every turn")
+
+
+def _holds_tuples_of_many_lengths(spec: Spec) -> bool:
+    """Whether a tuple seems to get longer on every turn: to trace a turn for each length would take ever longer."""
+    lengths = {len(part.parts) for part in spec.parts if isinstance(part, Items)} if isinstance(spec, OneOf) else ()
+    return len(lengths) >= MOST_LENGTHS
 
 
 def _first_layout(session: Session, site: Hashable, entry: list[Any], uniform: Uniform | None) -> _Layout:
@@ -181,7 +204,12 @@ def _first_layout(session: Session, site: Hashable, entry: list[Any], uniform: U
 
 def _first_guess(value: Any) -> Spec:
     """Tensors and run-time numbers are likely to change in the loop; Python values stay constants until they do."""
-    return describe(value) if isinstance(value, (tf.Tensor, PyNumber, Deferred)) else Constant(value)
+    return describe(value) if isinstance(value, (tf.Tensor, PyNumber, Deferred)) or _is_frozen_union(value) else Constant(value)
+
+
+def _is_frozen_union(value: Any) -> bool:
+    """Whether a value is one of several, among them containers that were frozen."""
+    return isinstance(value, Union) and any(isinstance(one, Snapshot) or _is_frozen_union(one) for one in value.alternatives)
 
 
 def _build(session: Session, parts: _Loop, entry: list[Any], layout: _Layout) -> _Built:
@@ -204,7 +232,7 @@ def _build(session: Session, parts: _Loop, entry: list[Any], layout: _Layout) ->
                     go_on, *packed = _turn(session, parts, layout, log)
                 except _Widen as wider:
                     junctions = junctions_of(session, graph)
-                    wider.layout.told = wider.layout.told or turns_told(session, junctions) * width_of(junctions.told)
+                    wider.layout.told = max(wider.layout.told, _room(turns_told(session, junctions) * width_of(junctions.told)))
                     raise
                 built.carried_through = {place: list(untouched(found, old_value(place))) for place, found in entered.items()}
             finally:
@@ -227,13 +255,18 @@ def _told(session: Session, layout: _Layout, built: _Built, packed: list[tf.Tens
     junctions = junctions_of(session, graph)
     turns = turns_told(session, junctions)
     size = turns * width_of(junctions.told)
-    if size != layout.told and results_vary(graph, packed):
-        raise _Widen(dataclasses.replace(layout, told=size))
-    if size and size == layout.told:
+    if size > layout.told and results_vary(graph, packed):
+        raise _Widen(dataclasses.replace(layout, told=_room(size)))
+    if size and size <= layout.told:
         built.turns, built.junctions = turns, junctions.told
-        return [junctions.turned(tensors[0], turns)]
+        return [tf.concat([junctions.turned(tensors[0][:size], turns), tensors[0][size:]], 0)]
     built.turns = turns if ways_are_told(session) and order_matters(graph, tensors[len(tensors) - len(packed):], packed) else 0
     return list(tensors[:1]) if layout.told else []
+
+
+def _room(size: int) -> int:
+    """How many flags to carry where so many are needed: the next trace of the turn may need some more."""
+    return size + max(8, size // 4) if size else 0
 
 
 def _turn(session: Session, parts: _Loop, layout: _Layout, log: Log) -> list[tf.Tensor]:

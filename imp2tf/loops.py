@@ -19,7 +19,7 @@ from imp2tf.region import cond, select
 from imp2tf.rolling import FirstTurn
 from imp2tf.session import active
 from imp2tf.states import State
-from imp2tf.values import SKIP, PyNumber, Union
+from imp2tf.values import SKIP, PyNumber, Union, python_bool
 
 __all__ = ["LoopParts", "finish_loop", "run_for", "run_loop", "visit_item"]
 
@@ -74,11 +74,7 @@ def _goes_on(parts: LoopParts) -> Any:
     clean = none_under_way(exit_code(parts.state)) if parts.exits else True
     if isinstance(clean, bool):
         return parts.test() if clean else False
-    return truth(select(clean, lambda: _as_number(parts.test()), lambda: False, parts.state))
-
-
-def _as_number(holds: Any) -> Any:
-    return holds if isinstance(holds, bool) else PyNumber("bool", holds)
+    return truth(select(clean, lambda: python_bool(parts.test()), lambda: False, parts.state))
 
 
 class _Budget:

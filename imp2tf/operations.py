@@ -16,6 +16,7 @@ from imp2tf.calls import call, invoke
 from imp2tf.container_methods import ContainerMethod, container_method
 from imp2tf.containers import any_equal, concatenated, grow, has_element, listed, new, new_list, note_shared, static
 from imp2tf.copies import copied
+from imp2tf.cursors import RunRange
 from imp2tf.deferred_calls import may_change
 from imp2tf.dict_views import DictView
 from imp2tf.errors import Contents, ForeignCall, NeedsValue, fall_back
@@ -30,10 +31,22 @@ from imp2tf.opaque import change_array
 from imp2tf.python_numbers import BINARY, COMPARE
 from imp2tf.region import select
 from imp2tf.results import Kept
-from imp2tf.searches import equal_growables, equals_items
+from imp2tf.searches import equal_growables, equals_items, in_range
 from imp2tf.table_items import has_key
 from imp2tf.texts import operand
-from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Table, Union, is_runtime, numpy_value
+from imp2tf.values import (
+    Deferred,
+    Growable,
+    PyNumber,
+    StandIn,
+    Table,
+    Union,
+    is_runtime,
+    negated_bool,
+    number_kind,
+    numpy_value,
+    python_bool,
+)
 
 __all__ = ["binary_operation", "compare_operation", "contains", "in_place", "is_same", "truth_as_number", "truth_of"]
 
@@ -191,7 +204,7 @@ def compare_operation(op: str, a: Any, b: Any) -> Any:
 def _negated(op: str, equal: Any) -> Any:
     if op == "==":
         return truth_number(equal)
-    return not equal if isinstance(equal, bool) else PyNumber("bool", tf.logical_not(equal))
+    return negated_bool(equal)
 
 
 def _compare_containers(op: str, a: Any, b: Any) -> Any:
@@ -297,6 +310,9 @@ def _union_is(union: Union, other: Any) -> Any:
     return over(index, lambda place: places[place])
 
 
+MOST_COMPARED = 64  # ints of a range, with a tensor
+
+
 def contains(container: Any, value: Any) -> Any:
     """``value in container``."""
     if isinstance(container, Union):
@@ -320,6 +336,10 @@ def contains(container: Any, value: Any) -> Any:
         return invoke(_is_among, (container, value), {})
     if isinstance(container, Deferred) or isinstance(value, Deferred):
         return number_of(python.contains, container, value)
+    if isinstance(container, (range, RunRange)) and number_kind(value):
+        return in_range(container, value)
+    if isinstance(container, range) and is_runtime(value) and len(container) <= MOST_COMPARED:
+        return any_equal(list(container), value)
     if is_runtime(value):
         fall_back(NeedsValue, f"`in` on a {type(container).__name__}")
     if hasattr(container, "__next__"):
@@ -355,5 +375,4 @@ def truth_of(value: Any) -> Any:
 
 def truth_as_number(value: Any) -> Any:
     """``bool(value)``."""
-    holds = truth_of(value)
-    return holds if isinstance(holds, bool) else PyNumber("bool", holds)
+    return python_bool(truth_of(value))

@@ -28,18 +28,22 @@ class Keywords(TypedDict, total=False):
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """The options of one converted function.
+    """The options of one converted function; `imp2tf.convert` describes them.
 
     Attributes:
-      input_signature: sequence of `tf.TypeSpec` (nested as the arguments are), or None to specialise on use.
+      input_signature: a sequence of `tf.TypeSpec`, nested as the arguments are, or None to make graphs for the arguments that come.
       jit_compile: True compiles with XLA, False never does, None lets imp2tf choose.
-      reduce_retracing: generalise shapes and Python numbers that vary.
+      reduce_retracing: make one graph for all values of a shape or Python number that varies.
       fullgraph: raise `ConversionError` where the call would run as Python.
-      profile_runs: number of first calls that run as plain Python, 0 or more.
-      speculate: allow assumptions that are checked in the graph.
-      recompile_limit: number of traces after which ever-new values run as Python, 1 or more.
-      rewrite: "off", "safe" or "fast" rewriting of numerically fragile expressions.
-      name: name of the graph function, the function's own by default.
+      profile_runs: how many calls run as plain Python before the first graph is made, 0 or more.
+      speculate: leave branches that no graph can hold out of it, and check that they are not entered.
+      recompile_limit: how many graphs are made before calls that need yet another one run as Python, 1 or more.
+      rewrite: "off", "safe" or "fast"; it has no effect yet.
+      name: the name of the graphs, None for that of the function.
+
+    Raises:
+      TypeError: an option has the wrong type.
+      ValueError: an option has a value that is not allowed, or options contradict each other.
     """
 
     input_signature: Sequence[Any] | None = None

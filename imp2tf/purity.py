@@ -7,9 +7,7 @@ from __future__ import annotations
 import builtins
 import collections
 import contextlib
-import copy
 import enum
-import functools
 import inspect
 import itertools
 import numbers
@@ -26,8 +24,8 @@ import tensorflow as tf
 from imp2tf.tf_compat import IMPURE_TENSORFLOW
 
 __all__ = [
-    "MUTATING_ARRAY_METHODS", "MUTATING_CONTAINER_METHODS", "has_plain_new", "is_impure_tensorflow", "is_numpy_function", "is_pure",
-    "is_pure_method", "is_tensorflow", "library_name", "module_of", "works_on_values", "writes_into_argument",
+    "MUTATING_ARRAY_METHODS", "MUTATING_CONTAINER_METHODS", "has_plain_new", "is_impure_tensorflow", "is_made_plainly", "is_numpy_function",
+    "is_pure", "is_pure_method", "is_tensorflow", "library_name", "module_of", "works_on_values", "writes_into_argument",
 ]
 
 TENSORFLOW = ("tensorflow", "keras", "tf_keras")
@@ -124,7 +122,6 @@ MUTATING_CONTAINER_METHODS = frozenset({
     "clear", "difference_update", "discard", "extend", "extendleft", "insert", "intersection_update", "move_to_end", "pop", "popitem",
     "popleft", "remove", "reverse", "rotate", "setdefault", "sort", "symmetric_difference_update", "update",
 })
-COPIES = (copy.copy, copy.deepcopy, functools.reduce, collections.namedtuple)
 
 
 def module_of(function: Any) -> str:
@@ -155,6 +152,11 @@ def _module_of_call(function: Any) -> str:
 def has_plain_new(cls: Any) -> bool:
     """Whether objects of a class are made by ``object.__new__``."""
     return bool(cls.__new__ is object.__new__)
+
+
+def is_made_plainly(cls: Any) -> bool:
+    """Whether calling a class does what calling any class does: ``__new__``, then ``__init__``; that of abstract classes, too."""
+    return bool(type(cls).__call__ is type.__call__)
 
 
 def _in_tensorflow(module: str) -> bool:

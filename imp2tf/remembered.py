@@ -120,9 +120,10 @@ def _are_same(a: Sequence[Any], b: Sequence[Any]) -> bool:
     return len(a) == len(b) and all(one is other for one, other in zip(a, b))
 
 
-def rows_of(stacked: tf.Tensor) -> list[tf.Tensor]:
+def rows_of(stacked: tf.Tensor, few: int = FEW) -> list[tf.Tensor]:
     """The rows of a tensor; few that no tape follows are made of what NumPy sees, which is faster than an operation."""
-    if stacked.shape[0] > FEW or stacked.dtype == tf.string or tape_may_record():
+    dtype = stacked.dtype
+    if stacked.shape[0] > few or dtype == tf.string or (tape_may_record() and (dtype.is_floating or dtype.is_complex)):
         return list(tf.unstack(stacked))
     return [tensor_of(row) for row in stacked.numpy()]
 

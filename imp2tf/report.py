@@ -1,4 +1,4 @@
-"""What `explain` returns: for people as text, for machines as a dict."""
+"""`Report` is what `explain` returns: text for people, a dict for machines."""
 from __future__ import annotations
 
 import dataclasses
@@ -15,7 +15,15 @@ TIERS = {"graph": "by TensorFlow", "inline": "by TensorFlow on the calling threa
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What runs as a graph and what as Python, and why."""
+    """What runs as a graph and what as Python, and why; ``print`` shows it as text.
+
+    Attributes:
+      name: the qualified name of the function.
+      stats: what ``stats()`` of the function returns.
+      guards: what the newest graph assumes.
+      misses: why the function was traced again.
+      python_calls: the calls of Python that the newest graph makes, with their places.
+    """
 
     name: str
     stats: dict[str, Any]
@@ -24,7 +32,7 @@ class Report:
     python_calls: list[str] = dataclasses.field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """For machines."""
+        """The report as a dict of plain Python values, with the attributes as keys."""
         return dataclasses.asdict(self)
 
     def __str__(self) -> str:

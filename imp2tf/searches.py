@@ -13,12 +13,13 @@ from imp2tf.errors import Contents, fall_back
 from imp2tf.growable import element_at, growable_length, stacked_column
 from imp2tf.kinds import is_container
 from imp2tf.looping import loop
+from imp2tf.python_numbers import as_number
 from imp2tf.region import leave_to_python_if, select
 from imp2tf.session import current
 from imp2tf.states import NO_STATE, Box
-from imp2tf.values import Growable, PyNumber, is_runtime
+from imp2tf.values import Growable, PyNumber, is_runtime, number_kind
 
-__all__ = ["compares_as_python", "count_of", "equal_growables", "equals_items", "first_place", "is_equal", "no_nan", "place_of"]
+__all__ = ["compares_as_python", "count_of", "equal_growables", "equals_items", "first_place", "in_range", "is_equal", "no_nan", "place_of"]
 
 
 def is_equal(a: Any, b: Any) -> Any:
@@ -113,3 +114,14 @@ def equals_items(a: Growable, items: list[Any]) -> Any:
 
     same = tf.equal(growable_length(a), len(items))
     return truth(select(same, lambda: at(0), lambda: PyNumber("bool", tf.constant(False))))
+
+
+def in_range(bounds: Any, value: Any) -> Any:
+    """Whether a number is in a range, either of which only the run may know."""
+    parts = (bounds.start, bounds.stop, bounds.step, value)
+    if not any(isinstance(one, PyNumber) for one in parts):
+        return value in bounds
+    kind = "float" if number_kind(value) == "float" else "int"
+    start, stop, step, number = (as_number(one, kind) for one in parts)
+    inside = (number >= start) & (number < stop) if bounds.step > 0 else (number <= start) & (number > stop)
+    return PyNumber("bool", inside & tf.equal(tf.math.floormod(number - start, step), 0))

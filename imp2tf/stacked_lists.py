@@ -14,6 +14,7 @@ from imp2tf.purity import (
 from imp2tf.python_numbers import number_tensor
 from imp2tf.region import leave_to_python_if, select, stop_if
 from imp2tf.specs import Dense, Number
+from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import Growable, PyNumber
 
 __all__ = ["StackedList", "as_stacked", "call_with_list"]
@@ -57,7 +58,8 @@ def call_with_list(function: Any, args: list[Any], kwargs: dict[str, Any]) -> An
     rest = (*args[1:], *kwargs.values())
     if grown is None or any(isinstance(value, StackedList) for value in rest):
         fall_back(Contents, f"{library_name(function)} is given a list of run-time length")
-    _stop_if_refused_empty(function, grown, args[1:], kwargs)
+    if not _is_same_empty(function, grown, args[1:], kwargs):
+        _stop_if_refused_empty(function, grown, args[1:], kwargs)
     if function is tf.ragged.stack and not rest:
         return _ragged(grown)
     if function is tf.concat and rest:
@@ -117,6 +119,21 @@ def _ragged(grown: StackedList) -> Any:
         return tf.RaggedTensor.from_row_splits(joined.tensor, splits, validate=False)
 
     return select(tf.equal(growable_length(grown.found), 1), lambda: joined.tensor[None], rows)
+
+
+def _is_same_empty(function: Any, grown: StackedList, args: list[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether the function gives for no elements what it gives for the empty list, which TensorFlow takes for a vector of float32."""
+    (dtype, shape), = grown.found.element.components()
+    runtime = any(map(is_symbolic_tensor, tf.nest.flatten((args, kwargs))))
+    if dtype != tf.float32 or not shape.is_fully_defined() or function not in TAKES_STACKED or runtime:
+        return False
+    with tf.init_scope():
+        try:
+            of_list, of_none = function([], *args, **kwargs), function(tf.zeros([0, *shape.as_list()]), *args, **kwargs)
+        except (ValueError, TypeError, IndexError, tf.errors.OpError):
+            return False
+        same = of_list.dtype == of_none.dtype and of_list.shape == of_none.shape
+        return bool(same and of_list.numpy().tobytes() == of_none.numpy().tobytes())
 
 
 def _stop_if_refused_empty(function: Any, grown: StackedList, args: list[Any], kwargs: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What all converted functions are to do: `set_stance`."""
+"""`set_stance` chooses what all converted functions of the process do: run graphs, run as Python, or compare the two."""
 from __future__ import annotations
 
 from types import TracebackType
@@ -24,9 +24,13 @@ class set_stance:
             step(x)
 
     Args:
-      stance: "default" runs graphs where there can be any. "force_eager" runs plain Python. "verify" runs the graph and then, with
-        the variables put back, plain Python, and raises `DivergenceError` if they differ; the call does what plain Python
-        did. "fail_on_recompile" raises `ConversionError` where a function that has a graph would need another one.
+      stance: one of
+
+        - "default": graphs run where there can be any;
+        - "force_eager": everything runs as plain Python;
+        - "verify": the graph runs first, the variables are restored, and then plain Python runs. The call does what plain Python
+          does, and raises `DivergenceError` if the graph did something else;
+        - "fail_on_recompile": a function that has a graph and needs another one raises `ConversionError`.
 
     Raises:
       ValueError: there is no such stance.

@@ -1,4 +1,4 @@
-"""Functions of the user that stand for library functions inside graphs: `substitute`."""
+"""`substitute` registers the user's TensorFlow versions of library functions; graphs call them instead."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -18,18 +18,24 @@ def substitutions() -> int:
 
 
 def substitute(original: Callable[..., Any]) -> Callable[[F], F]:
-    """Register a TensorFlow twin of a function that graphs cannot look into.
+    """Register a TensorFlow version of a function that graphs cannot look into.
 
         @imp2tf.substitute(scipy.special.expit)
         def expit(x):
             return tf.sigmoid(x)
 
-    Converted functions call the twin wherever they would call `original` in a graph. What runs as Python calls `original`. The
-    twin is to return what `original` returns, for all arguments that it may get; that is not checked. A call of `original` in the
-    twin itself is that of `original`.
+    Graphs then call the decorated function wherever the program calls `original`. Plain Python still calls `original`. The decorated
+    function must return what `original` returns, for all arguments that it may get; imp2tf does not check this. Inside the decorated
+    function, a call of `original` is a call of `original`.
+
+    Args:
+      original: the function to replace. It must be hashable.
+
+    Returns:
+      A decorator that registers a function and returns it unchanged.
 
     Raises:
-      TypeError: `original`, or what is decorated, is not callable or not hashable.
+      TypeError: `original`, or the decorated function, is not callable, or `original` is not hashable.
     """
     if not callable(original):
         raise TypeError(f"original must be callable, not {type(original).__name__} {original!r}")

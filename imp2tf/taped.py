@@ -188,11 +188,9 @@ class _Run:
 
     def connects(self, place: int) -> bool:
         """Whether a result that is differentiated depends on an input."""
-        if self.way is None and self._taped._junctions:
+        if self.way is None and self._taped.has_ways:
             return True  # a forward accumulator asks before the run
         self._answered = True
-        if self.way is None and self._taped.has_ways:  # forward mode asks before the run
-            return True
         dependents = self._taped.dependents_on(self.way)[place]
         return bool(dependents & self._asked if self._asked else dependents)
 

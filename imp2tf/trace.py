@@ -129,6 +129,11 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
     body.__name__ = graph_name(options.name or name_of(function))
     with run.of(args):
         concrete = traced(body, options, function)
+    return _ready_to_run(concrete, run, parts, options, kinds_of(relaxations, parameters, args))
+
+
+def _ready_to_run(concrete: Any, run: Run, parts: dict[str, Any], options: Options, kinds: list[Any]) -> Graph:
+    """A traced function with what its runs need: guards, captured inputs, how tapes see it, and which ways to run it may be tried."""
     session = parts["session"]
     _refuse_unrepeatable(session, concrete)
     captures = captures_of(concrete)
@@ -139,8 +144,7 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
     taped = Taped(concrete, captures, parts["junctions"], lambda: not xla and may_inline(concrete), may_switch, compiler)
     return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards, captures), run,
                  parts["calls_python"], session.python_calls, xla, session.callbacks, taped, session.outside,
-                 session.assumptions,
-                 kinds_of(relaxations, parameters, args), untold=bool(session.counts[UNTOLD]))
+                 session.assumptions, kinds, untold=bool(session.counts[UNTOLD]))
 
 
 def _note_state(session: Session) -> None:

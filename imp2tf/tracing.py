@@ -61,7 +61,7 @@ class FallbackRecord:
     count: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """For machines."""
+        """The record as ``stats()`` shows it."""
         return {
             "code": self.code,
             "file": self.location.filename if self.location else None,
@@ -190,6 +190,7 @@ class Tracer:
                 if self.relaxations.learned() != learned or self._presumed_too_much():
                     continue
                 if not self.relaxations.active():
+                    self.relaxations.presuming = self.options.reduce_retracing  # that was not what stood in the way
                     raise
                 self._give_up_relaxing()
         self.profile.resized.clear()

@@ -15,8 +15,8 @@ from imp2tf.tf_compat import is_symbolic_tensor
 
 __all__ = [
     "DEAD", "LOST", "NUMBER_DTYPES", "NUMBER_TYPES", "SKIP", "UNBOUND", "Deferred", "Facts", "GeneratorCall", "Growable",
-    "PyNumber", "Sentinel", "StandIn", "Table", "Union", "call_method", "is_runtime", "is_tensor", "is_variable", "number_kind",
-    "numpy_value",
+    "PyNumber", "Sentinel", "StandIn", "Table", "Union", "call_method", "is_runtime", "is_tensor", "is_variable", "negated_bool",
+    "number_kind", "numpy_value", "python_bool",
 ]
 
 
@@ -75,6 +75,16 @@ class PyNumber:
         fall_back(NeedsValue, f"Python needs the value of a run-time {self.kind}")
 
     __bool__ = __int__ = __float__ = __index__ = __hash__ = __str__ = __format__ = __round__ = _needs_value
+
+
+def python_bool(holds: bool | tf.Tensor) -> bool | PyNumber:
+    """A truth, which is a bool or a scalar bool tensor, as the Python bool that it is in the program."""
+    return holds if isinstance(holds, bool) else PyNumber("bool", holds)
+
+
+def negated_bool(holds: bool | tf.Tensor) -> bool | PyNumber:
+    """The opposite of a truth, as a Python bool."""
+    return not holds if isinstance(holds, bool) else PyNumber("bool", tf.logical_not(holds))
 
 
 class Union:
@@ -144,7 +154,8 @@ class Deferred:
     made where it is needed: in a print, an exception, a returned or stored value.
     """
 
-    __slots__ = ("args", "function", "kwargs")
+    __slots__ = ("args", "example", "function", "kwargs")
+    example: Any  # a value of the kind that the run will find, once somebody has computed one
 
     def __init__(self, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> None:
         self.function = function

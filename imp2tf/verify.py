@@ -1,9 +1,8 @@
-"""The stance "verify": one call as a graph and as plain Python, and the difference between them.
+"""The stance "verify": makes a call as a graph and as plain Python, and compares the two.
 
-The graph runs first and writes nothing: what it would write to Python objects is kept, the variables are put back. Then
-plain Python runs, whose results, effects and exceptions are those of the call. Gradients are not compared. A graph that has
-other effects (it calls Python, prints, draws random numbers, advances an iterator) cannot be run beside the program and is
-not verified.
+The graph runs first, and its effects are undone: what it would write to Python objects is only kept, and the variables are restored.
+Then plain Python runs. The call has the results, effects and exceptions of plain Python. Gradients are not compared. A graph with other
+effects (it calls Python, prints, draws random numbers, advances an iterator) cannot be run beside the program and is not verified.
 """
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ MAX_DEPTH = 20
 
 
 def unverifiable(graph: Graph) -> NotVerified | None:
-    """Why a graph cannot be run beside the program, if it cannot."""
+    """The reason why a graph cannot be run beside the program, or None if it can."""
     if graph.python_calls:
         reason, location = graph.python_calls[0]
         return NotVerified(f"{reason} while the graph runs", location=location)
@@ -45,7 +44,20 @@ def unverifiable(graph: Graph) -> NotVerified | None:
 
 
 def verified(graph: Graph, captured: list[Any], values: Sequence[Any], run_python: Callable[[], Any]) -> Any:
-    """Plain Python's result, if the graph gives the same. Raises `DivergenceError` if it does not."""
+    """Run a graph and then plain Python, and compare them.
+
+    Args:
+      graph: the graph that serves the call.
+      captured: the inputs of the graph.
+      values: the arguments, one for each parameter.
+      run_python: makes the call as plain Python.
+
+    Returns:
+      The result of plain Python.
+
+    Raises:
+      DivergenceError: the graph gives another result, exception or state.
+    """
     variables = list(graph.concrete.graph.variables)
     before = [variable.read_value() for variable in variables]
     try:

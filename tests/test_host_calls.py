@@ -37,6 +37,40 @@ def test_the_first_call_is_watched_and_the_second_is_a_graph() -> None:
     assert (stats["eager_calls"], stats["graph_calls"], stats["host_calls"], stats["fallbacks"]) == (1, 2, 2, [])
 
 
+class Worker:
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.observation = np.float32([seed, 1.0])
+        self.random.kept = self.observation  # type: ignore[attr-defined]  # as environments keep what they return first
+
+
+class Agent:
+    """Workers take turns; what one has seen varies, and so does whose turn it is."""
+
+    def __init__(self) -> None:
+        self.workers, self.turn, self.best = [Worker(0), Worker(1)], 0, 0
+
+    def step(self, x: tf.Tensor) -> tf.Tensor:
+        worker = self.workers[self.turn % 2]
+        seen = tf.constant(worker.observation)
+        drawn = worker.random.random()
+        worker.observation = (seen + drawn).numpy()
+        if tf.reduce_sum(x) > 3.0:
+            self.best += worker.random.getrandbits(3)
+        self.turn += 1
+        return tf.reduce_sum(seen) * drawn + x
+
+
+def test_what_varies_is_presumed_again_after_calls_that_could_not_be_graphs_for_another_reason() -> None:
+    eager, agent = Agent(), Agent()
+    step = imp2tf.convert(agent.step)
+    for i in range(12):
+        x = tf.constant([float(i % 5), 0.5])
+        np.testing.assert_allclose(step(x), eager.step(x))
+    assert eager.best == agent.best
+    assert (step.stats()["traces"], step.stats()["guard_misses"]) == (1, 0)
+
+
 def test_without_a_profile_run_one_call_falls_back() -> None:
     ids = itertools.count()
     converted = convert(lambda x: x + next(ids))

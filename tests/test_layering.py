@@ -44,7 +44,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             "alternatives", "python_numbers", "arithmetic", "array_items", "object_fields", "attributes", "attribute_writes", "calls",
             "constants", "container_cursors", "container_items", "container_methods", "containers", "copies", "cursors", "deferred_calls",
-            "dict_views", "elements", "endless", "fallible", "forcing", "foreign", "format_fields", "generated_methods", "generators",
+            "dict_views", "elements", "endless", "fallible", "first_items", "forcing", "foreign", "format_fields", "generated_methods",
+            "generators",
             "growable_items", "iterables", "iteration", "lengths", "loops", "lowering", "managers", "module_attributes", "opaque",
             "operations", "picking", "plain_functions", "refusals",
             "runs", "searches", "stacked_lists", "state_lists", "substitution", "table_items",
@@ -59,7 +60,10 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "verify", "tracing", "dispatch", "embedding", "report",
         ),
     ),
-    ("front ends", ("__init__", "__main__", "api", "distribution", "keras", "keras.*", "export", "export_*", "check")),
+    (
+        "front ends",
+        ("__init__", "__main__", "api", "converted_function", "distribution", "keras", "keras.*", "export", "export_*", "check"),
+    ),
 )  # fmt: skip
 
 REGISTRY = "imp2tf.converters"

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 import imp2tf
 from imp2tf import tf_compat
+from tests.harness.eager_ops import eager_ops
 
 SUMS: dict[str, Callable[[tf.Tensor, tf.Tensor], tf.Tensor]] = {
     "zero": lambda x, y: x + (x - 0.0),
@@ -71,3 +72,15 @@ def test_sums_in_blocks_where_tensorflow_makes_the_call(name: str, shape: list[i
         assert converted(x, y).numpy().tolist() == f(x, y).numpy().tolist()
     inside = tf.function(lambda x, y: converted(x, y) * 1.0, autograph=False)
     assert inside(x, y).numpy().tolist() == f(x, y).numpy().tolist()
+
+
+def test_the_sign_of_zero_where_operations_are_watched() -> None:
+    def f(x: tf.Tensor) -> tf.Tensor:
+        if x < 1:
+            x = 0 - x
+        return x
+
+    converted, seen = imp2tf.convert(f, profile_runs=0), []
+    with eager_ops(seen):
+        found = [str(converted(tf.constant(0.0)).numpy()) for _ in range(3)]
+    assert found == ["0.0"] * 3

@@ -4,8 +4,8 @@
     model.compile("sgd", "mse")
     model.fit(x, y)
 
-Keras 3 does not convert Python control flow. A wrapped model is the same object, with the same layers; only the functions with
-which Keras runs its steps are others.
+Keras 3 does not convert Python control flow. A wrapped model is the same object with the same layers. Only the functions that run its
+steps are replaced: they run graphs that behave as the plain Python of the step.
 """
 try:
     from imp2tf.keras.wrapping import is_wrapped, stats, unwrap, wrap, wrapping

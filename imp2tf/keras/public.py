@@ -1,8 +1,8 @@
-"""What stands in for the adapter where a version of Keras lacks what it needs: wrapped models run as plain Python.
+"""A stand-in for the adapter, for versions of Keras that lack something it needs: wrapped models run as plain Python.
 
     imp2tf.keras.wrap(model)   -->   the model is compiled with ``run_eagerly=True``
 
-Results are right, at the speed of plain Python. The reason is told once.
+The results are right, at the speed of plain Python. The reason is logged once.
 """
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ REASON = {"told": ""}
 
 
 def tell(error: Exception) -> None:
-    """Say why wrapped models run as plain Python."""
+    """Log, and keep for `stats`, why wrapped models run as plain Python."""
     REASON["told"] = f"this version of Keras ({keras.__version__}) is not known: {error}"
     log("fallbacks", "%s", REASON["told"])
 
 
 def wrap(model: M) -> M:
-    """Let a model, or all models of a class, run as plain Python."""
+    """Run a model, or all models of a class, as plain Python."""
     if not (isinstance(model, keras.Model) or (isinstance(model, type) and issubclass(model, keras.Model))):
         raise TypeError(f"model must be a Keras model or a class of such, not {type(model).__name__}")
     target: Any = model
@@ -62,7 +62,7 @@ def unwrap(model: M) -> M:
 
 @contextlib.contextmanager
 def wrapping() -> Iterator[None]:
-    """Inside, TensorFlow runs as plain Python."""
+    """Inside the block, TensorFlow runs as plain Python."""
     before = tf.config.functions_run_eagerly()
     tf.config.run_functions_eagerly(True)
     try:

@@ -33,15 +33,19 @@ _thread = _Thread()
 def wrap(model: M) -> M:
     """Let a model train, evaluate and predict as with ``run_eagerly=True``, at the speed of graphs.
 
+        model = imp2tf.keras.wrap(model)
+
+        @imp2tf.keras.wrap
+        class Classifier(keras.Model): ...
+
     Args:
-      model: a Keras model of any kind, built or not, compiled or not; or a class of models, as a decorator: then
-        every instance is wrapped.
+      model: a Keras model of any kind, built or not, compiled or not. Or a class of models: then all its instances are wrapped.
 
     Returns:
-      The model or class itself. Copies, clones and loaded models are not wrapped, those of a wrapped class are.
+      The same model or class. Copies, clones and loaded models are not wrapped, unless their class is.
 
     Raises:
-      TypeError: it is no Keras model.
+      TypeError: it is neither a Keras model nor a class of Keras models.
     """
     if isinstance(model, type) and issubclass(model, keras.Model):
         _classes.add(model)
@@ -55,7 +59,14 @@ def wrap(model: M) -> M:
 
 
 def unwrap(model: M) -> M:
-    """Undo `wrap`."""
+    """Undo `wrap`: the model, or the models of the class, run as Keras runs them.
+
+    Args:
+      model: a model or a class of models. It need not be wrapped.
+
+    Returns:
+      The same model or class.
+    """
     if isinstance(model, type):
         _classes.discard(model)
     else:
@@ -67,7 +78,11 @@ def unwrap(model: M) -> M:
 
 @contextlib.contextmanager
 def wrapping() -> Iterator[None]:
-    """Inside, the models that this thread trains, evaluates and lets predict are wrapped."""
+    """Inside the block, all models are wrapped that this thread trains, evaluates or predicts with.
+
+        with imp2tf.keras.wrapping():
+            model.fit(x, y)
+    """
     _thread.wrapping += 1
     try:
         yield
@@ -76,12 +91,20 @@ def wrapping() -> Iterator[None]:
 
 
 def is_wrapped(model: Any) -> bool:
-    """Whether the steps of a model are converted."""
+    """Whether a model is wrapped: by itself, by its class, or by `wrapping` on this thread."""
     return id(model) in _models or _thread.wrapping > 0 or any(cls in _classes for cls in type(model).__mro__)
 
 
 def stats(model: keras.Model) -> dict[str, dict[str, Any]]:
-    """For each kind of step that has run: counts of calls, graph calls, eager calls and traces, and why calls ran as Python."""
+    """What happened in the steps of a wrapped model so far.
+
+        imp2tf.keras.stats(model)["train"]["fallbacks"]
+
+    Returns:
+      A dict for each kind of step that has run: "train", "test", "predict", and "call" for ``model(x)``. Its entries are those of
+      `imp2tf.ConvertedFunction.stats`: ``calls``, ``graph_calls``, ``eager_calls``, ``host_calls``, ``traces``, ``guard_misses`` and
+      ``fallbacks``; and ``misses``, the reasons why the step was traced again.
+    """
     found = {}
     for kind in private.STEPS:
         step = getattr(getattr(model, f"{kind}_function", None), "__imp2tf_step__", None)

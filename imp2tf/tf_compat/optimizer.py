@@ -10,6 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.tf_compat import switches
+from imp2tf.tf_compat.eager import operations_are_watched
 from imp2tf.tf_compat.private import FuncGraph
 from imp2tf.tf_compat.private import context as _context
 
@@ -107,13 +108,17 @@ def config_for(graph: FuncGraph, config: bytes, quick: bool) -> bytes:
 
 @contextlib.contextmanager
 def careful(graph: FuncGraph) -> Iterator[None]:
-    """TensorFlow's own call of a graph, with options under which it computes what it says."""
-    if not switches.PRIVATE_CALLS or not has_blocks(graph):
+    """TensorFlow's own call of a graph, with options under which it computes what it says.
+
+    Where somebody watches operations, without the optimizer, as imp2tf's own first calls are: it makes ``-x`` of ``0 - x``.
+    """
+    watched = operations_are_watched()
+    if not switches.PRIVATE_CALLS or not (watched or has_blocks(graph)):
         yield
         return
     context = _context.context()
     before = context.function_call_options
-    context.function_call_options = _careful_options(before.executor_type, before.config_proto_serialized, graph in _fragile)
+    context.function_call_options = _careful_options(before.executor_type, before.config_proto_serialized, watched or graph in _fragile)
     try:
         yield
     finally:
@@ -121,8 +126,8 @@ def careful(graph: FuncGraph) -> Iterator[None]:
 
 
 @functools.lru_cache(maxsize=64)
-def _careful_options(executor: str | None, config: bytes, fragile: bool) -> Any:
-    options = tf.compat.v1.ConfigProto.FromString(without_optimizer(config) if fragile else _without_sums(config))
+def _careful_options(executor: str | None, config: bytes, as_it_is: bool) -> Any:
+    options = tf.compat.v1.ConfigProto.FromString(without_optimizer(config) if as_it_is else _without_sums(config))
     return _context.FunctionCallOptions(executor_type=executor, config_proto=options)
 
 

@@ -461,3 +461,26 @@ def exception_caught_around_the_loop() -> World:
             return -seen
         return seen
     return fn, [call(f32(8.0), f32(2.0)), call(f32(8.0), f32(3.0))]
+
+
+@program("generators", graph=True)
+def a_window_over_a_pipeline_that_reverses() -> World:
+    def reversing(items, size):
+        held = []
+        for item in items:
+            held.append(item)
+            if len(held) == size:
+                yield from reversed(held)
+                held.clear()
+        yield from held
+
+    def reading(x):
+        for item in x:
+            yield item
+
+    def fn(x):
+        window = []
+        for item in reversing(reading(x), 2):
+            window = (window + [item])[-2:]
+        return window
+    return fn, each(f32([1.0, 2.0, 3.0]), f32([1.0, 2.0, 3.0, 4.0]), f32([5.0]))

@@ -717,3 +717,17 @@ def nan_is_found_by_identity() -> World:
             pairs.append((x, 1))
         return items[0] in items, pairs[0] in pairs, items == list(items)
     return fn, each(f32([float("nan"), 1.0]), f32([1.0]))
+
+
+@program("growing_lists", graph=True)
+def mean_of_losses_after_updates() -> World:
+    weight = tf.Variable(1.0)
+
+    def fn(xs):
+        losses, rows = [], []
+        for x in xs:
+            weight.assign_sub(0.1 * x)
+            losses.append(weight * x)
+            rows.append(tf.stack([x, x]))
+        return tf.reduce_mean(losses), tf.reduce_sum(losses), tf.reduce_mean(rows), tf.convert_to_tensor(losses)
+    return fn, each(f32([1.0, 2.0]), f32([]), f32([3.0])), lambda: weight

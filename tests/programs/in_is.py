@@ -195,3 +195,15 @@ def kind_chosen_by_a_branch_is_a_function() -> World:
         f = tf.sin if x > 0 else tf.cos
         return f(x), f is tf.sin
     return fn, each(f32(1.0), f32(-1.0))
+
+
+@program("in_is", graph=True)
+def in_ranges_that_the_run_knows() -> World:
+    def fn(t):
+        k, v, hits = int(t), float(t), 0
+        for i in range(k):
+            if i in range(1, 7, 2):
+                hits += 1
+        return (k in range(0, 10, 2), k not in range(5), k in range(9, 0, -3), v in range(7), v + 0.5 in range(7), 3 in range(k),
+                k in range(k), t in range(5), t in range(0), hits, True in range(k))
+    return fn, each(i32(4), i32(6), i32(0), i32(-2), i32(9))

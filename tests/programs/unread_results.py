@@ -155,3 +155,27 @@ def text_that_is_refused() -> World:
         return x
     kinds = ("item", "ord", "split", "bytes", "field", "format", "percent")
     return fn, [call(f32(x), kind) for kind in kinds for x in (1.0, -3.0, 12.0)]
+
+
+@program("unread_results", graph=True)
+def kinds_that_an_operator_refuses() -> World:
+    def fn(x, kind):
+        x = x + 1.0
+        if x > 0:
+            if kind == "and":
+                x.numpy & 3
+            elif kind == "less":
+                x.numpy < 3
+            elif kind == "text":
+                f"{float(x)}" - "1"
+            elif kind == "array":
+                x.numpy() & 1
+            elif kind == "sign":
+                -f"{float(x)}"
+            elif kind == "method":
+                f"{float(x)}".count(3)
+            else:
+                f"{float(x)}" + "1", x.numpy() * 2
+        print("gone on")
+        return x
+    return fn, [call(f32(x), kind) for kind in ("and", "less", "text", "array", "sign", "method", "fine") for x in (1.0, -3.0)]
