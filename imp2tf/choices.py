@@ -16,7 +16,7 @@ import tensorflow as tf
 from imp2tf.connectivity import is_differentiable
 from imp2tf.junctions import UNTOLD, ways_are_told
 from imp2tf.session import Session
-from imp2tf.tf_compat import FuncGraph, copied_operation
+from imp2tf.tf_compat import FuncGraph, copied_operation, is_symbolic_tensor
 
 __all__ = ["chosen"]
 
@@ -36,7 +36,7 @@ def chosen(session: Session, pred: tf.Tensor, branches: Sequence[FuncGraph]) -> 
     """The results of two finished branches, in the graph that is being built; None where there has to be an If."""
     pairs = list(zip(branches[0].outputs, branches[1].outputs, strict=True))
     flows = any(is_differentiable(one) for pair in pairs for one in pair)
-    if not all(map(_only_chooses, branches)) or (flows and ways_are_told(session)):
+    if pred.shape.rank != 0 or not all(map(_only_chooses, branches)) or (flows and ways_are_told(session)):
         return None
     sides = [_Side(graph) for graph in branches]
     if not all(sides[0].outer(a) is sides[1].outer(b) is not None or _can_be_selected(a, b) for a, b in pairs):
@@ -91,4 +91,4 @@ class _Side:
 
 def _selected(pred: tf.Tensor, sides: Sequence[Any], a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
     first, second = sides[0].computed(a), sides[1].computed(b)
-    return first if first is second else tf.raw_ops.SelectV2(condition=pred, t=first, e=second)
+    return first if first is second and is_symbolic_tensor(first) else tf.raw_ops.SelectV2(condition=pred, t=first, e=second)
