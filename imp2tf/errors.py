@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 __all__ = [
-    "GENERATED_BLOCK", "IN_BLOCKS", "AssumptionFailed", "Contents", "ConversionError", "DivergenceError", "Fallback", "ForeignCall",
-    "GraphRefused", "Location", "LostValue", "NeedsValue", "NoFixpoint", "NoSource", "NotServable", "NotVerified", "RaisesUnderTry",
-    "RecompileLimit", "Recompiled", "SeveralKinds", "TraceFailed", "UnexpectedResult", "UnsupportedSyntax", "VariableCreated",
-    "XlaRefused", "fall_back", "first_line", "is_library_file", "is_own_file", "said_by_kernel", "user_location",
+    "GENERATED_BLOCK", "IN_BLOCKS", "OWN_FOLDERS", "AssumptionFailed", "Contents", "ConversionError", "DivergenceError", "Fallback",
+    "ForeignCall", "GraphRefused", "Location", "LostValue", "NeedsValue", "NoFixpoint", "NoSource", "NotServable", "NotVerified",
+    "RaisesUnderTry", "RecompileLimit", "Recompiled", "SeveralKinds", "TraceFailed", "UnexpectedResult", "UnsupportedSyntax",
+    "VariableCreated", "XlaRefused", "fall_back", "first_line", "is_library_file", "is_own_file", "said_by_kernel", "user_location",
 ]
 
 
@@ -252,13 +252,13 @@ _BLOCK = r"_(then|else|body|rest|try|except|finally|with|test|target|comp|lambda
 GENERATED_BLOCK = re.compile(_BLOCK + "$")
 IN_BLOCKS = re.compile(_BLOCK + r"\.<locals>\.")    # within the qualified name of a function that a block defines
 _OWN_FOLDER = __file__.rpartition("/")[0] + "/"
-_CONVERTERS_FOLDER = _OWN_FOLDER.removesuffix("imp2tf/") + "converters/"
+OWN_FOLDERS = (_OWN_FOLDER, _OWN_FOLDER.removesuffix("imp2tf/") + "converters/")
 _LIBRARY_PARTS = ("/site-packages/", "/lib/python3")
 
 
 def is_own_file(filename: str) -> bool:
     """Whether a file belongs to imp2tf itself."""
-    return filename.startswith((_OWN_FOLDER, _CONVERTERS_FOLDER))
+    return filename.startswith(OWN_FOLDERS)
 
 
 def is_library_file(filename: str) -> bool:
