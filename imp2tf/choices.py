@@ -69,7 +69,8 @@ class _Side:
     """A branch, and what of it has been computed outside."""
 
     def __init__(self, graph: FuncGraph) -> None:
-        self._outside: dict[int, tf.Tensor] = {id(inner): outer for outer, inner in graph.captures}
+        around: FuncGraph = tf.compat.v1.get_default_graph()
+        self._outside: dict[int, tf.Tensor] = {id(inner): around.capture(outer) for outer, inner in graph.captures}  # eager ones, too
 
     def outer(self, tensor: tf.Tensor) -> tf.Tensor | None:
         """The tensor of the outer graph that a result is."""

@@ -1,6 +1,7 @@
 """Branches that only choose between small values need no If; what may fail, has an effect, is large or steers gradients does."""
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -97,8 +98,19 @@ def several_kinds(x: tf.Tensor) -> Any:
     return found
 
 
+scaled = functools.partial(lambda factor, x: x * factor, tf.constant(3.0))
+
+
+def held_by_the_program(x: tf.Tensor) -> Any:
+    """The tensor in the partial object is one of eager, which a branch captures."""
+    total = tf.reduce_sum(x)
+    if total > 0.0:
+        return scaled(total) + 1.0
+    return total - scaled(tf.constant(2.0))
+
+
 VALUES = ([1.0, 2.0], [-1.0, -2.0], [-30.0, 2.0], [0.0, 0.0], [math.nan, 1.0], [math.inf, 1.0])
-CHOOSING = [counts, keeps_one, nested, odd_numbers, in_a_loop]
+CHOOSING = [counts, keeps_one, nested, odd_numbers, in_a_loop, held_by_the_program]
 BRANCHING = [several_kinds, divides, takes_an_element, computes_much, large, texts]
 
 
