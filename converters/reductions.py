@@ -45,7 +45,7 @@ def sum_(iterable: Any, start: Any = 0) -> Any:
 def _extreme(op: str, args: tuple[Any, ...], key: Any, default: Any) -> Any:
     if len(args) != 1:
         return _best(op, StaticCursor(args), key)
-    if getattr(args[0], "filters", False):
+    if isinstance(args[0], (GeneratorValue, MapCursor)) and args[0].filters:
         return _extreme_of_kept(op, args[0], key, default)
     if as_pushed(args[0]) is not None:
         cursor: Cursor = StaticCursor(known_items(args[0], "min() or max()"))
@@ -119,8 +119,9 @@ def _first_that(value: Any, wanted: bool) -> Any:
     if pushed is not None:
         return _first_pushed(pushed, wanted)
     if isinstance(value, GeneratorValue):
-        value = MapCursor(value.opened().step, cursor_over(value.iterable))
-    if isinstance(value, MapCursor):
+        items, step = drained(value.opened().iterable), value.step
+        value = MapCursor(step, cursor_over(value.iterable)) if items is None else value
+    elif isinstance(value, MapCursor):
         items, step = drained(value.cursor), value.function
     else:
         items, step = None if is_users_iterable(value) else drained(value), None

@@ -212,6 +212,8 @@ def example_of(value: Any) -> Any:
         raise _Unknown
     if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
         return type(value)([example_of(item) for item in value])
+    if type(value) is dict:
+        return {key: example_of(item) for key, item in value.items()}
     return value
 
 
