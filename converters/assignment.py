@@ -135,7 +135,7 @@ def _computes_items(value: Any) -> bool:
 
 
 def _asked_for(value: Any, count: int) -> list[Any]:
-    """Items of what computes them when it is asked. Python asks for one more than it needs, and so sees that there are too many."""
+    """The items of a lazy iterable. Python asks for one more item than it needs, and so sees whether there are too many."""
     if as_pushed(value) is not None:
         return _all_of_generator(value, count)
     items: list[Any] = []
@@ -156,7 +156,7 @@ def _asked_for(value: Any, count: int) -> list[Any]:
 
 
 def _all_of_generator(value: Any, count: int) -> list[Any]:
-    """The items of a generator function, which runs to its end; in Python it would not, had it too many."""
+    """The items of a generator function, run to its end. (Python would stop it after one item too many.)"""
     items = known_items(value, "unpacking a generator")
     return items if len(items) <= count else fall_back(UnsupportedSyntax, "a generator has more items than are unpacked")
 

@@ -47,7 +47,7 @@ def with_state(rw: Any, call: Any, node: gast.expr) -> gast.expr:
     """Add the names that walrus expressions in the operands bind, so that they are carried."""
     names = sorted(one for one in bound_names([node]) if rw.kind_of(one) == "local")
     if names:
-        state = rw.state([], node, names, exits=False)
+        state = rw.state(node, names, exits=False)
         rw.frame.before.extend(state.setup)
         call.keywords.append(gast.keyword("state", state.expr))
     return call

@@ -82,7 +82,7 @@ def super_(cls: type, first: Any) -> Any:
 
 # ------------------------------------------------------------------------------------------------ stars
 class _Spread:
-    """What stands behind ``*`` among the arguments of a call: its items, or what they are yet to be taken of."""
+    """The value behind ``*`` among the arguments of a call: its items, or the iterable from which they will be taken later."""
 
     def __init__(self, items: list[Any] | None, value: Any = None) -> None:
         self.items = items
@@ -138,7 +138,7 @@ def mapping(value: Any) -> dict[Any, Any]:
 
 
 def _mapped(value: Any, function: Any = None) -> dict[Any, Any]:
-    """What ``**value`` gives to a call of `function`, or to a display."""
+    """The keyword arguments that ``**value`` passes to `function`, or the entries that it adds to a display."""
     if is_container(value) and isinstance(value, dict):
         return static(value, "**")
     if isinstance(value, FieldsOf):

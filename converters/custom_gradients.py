@@ -56,5 +56,5 @@ def _gradient(births: dict[int, int], gradient: Gradient, *upstream: Any, **more
 
 
 def _stays(value: Any) -> bool:
-    """Whether a name that was read is likely to hold the same for ever."""
+    """Whether a name that was read will probably never be bound to another value."""
     return isinstance(value, (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type, tf.Variable))

@@ -46,7 +46,7 @@ class ForLoops(Converter, lowers=(gast.For,)):
             blocks.append(block)
             setup.append(block.definition)
             orelse = block.name
-        state = self.rw.state(blocks, node, self.rw.carried(node, blocks, names), exits=exits is not None)
+        state = self.rw.state(node, self.rw.carried(node, blocks, names), exits=exits is not None)
         call = quote(f"rt.for_(iterable, target, body, orelse, state, exits{unread})", node, iterable=iterable, target=target,
                      body=body.name, orelse=orelse, state=state.expr, exits=constant(exits))
         return [*setup, *state.setup, *call]

@@ -14,7 +14,7 @@ from imp2tf.namespace import operator
 
 @operator
 def give(consumer: Consumer, item: Any) -> Any:
-    """What ``yield`` does; whether the generator is to end."""
+    """Pass an item to the consumer, as ``yield`` does. Returns whether the generator is to end."""
     return consumer.give(item)
 
 

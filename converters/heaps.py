@@ -59,7 +59,7 @@ def _make(heap: Any) -> None:
 
 
 def _rise(heap: Any, top: Any, place: Any) -> None:
-    """The item at `place` goes up to where what is above it, from `top` on, is not larger."""
+    """Move the item at `place` up until its parent is not larger, at most to `top`."""
     item = heap[place]
     while place > top:
         above = (place - 1) // 2
@@ -72,7 +72,7 @@ def _rise(heap: Any, top: Any, place: Any) -> None:
 
 
 def _sink(heap: Any, place: Any) -> None:
-    """The item at `place` makes way for the smaller of its children down to a leaf, and rises from there."""
+    """Move the smaller child up, from `place` down to a leaf; put the item in the leaf and let it rise from there."""
     top, item, below = place, heap[place], 2 * place + 1
     while below < len(heap):
         beside = below + 1

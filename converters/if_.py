@@ -38,7 +38,7 @@ class Ifs(Converter, lowers=(gast.If,)):
         orelse = self.rw.closure("else", node.orelse or [gast.copy_location(gast.Pass(), node)])
         blocks = [then, orelse]
         names = [one for one in self.rw.carried(node, blocks, walrus) if one in then.bound | orelse.bound]
-        state = self.rw.state(blocks, node, names, exits=leaves)
+        state = self.rw.state(node, names, exits=leaves)
         call = quote("rt.if_(test, then, orelse, state)", node, test=test, then=then.name, orelse=orelse.name, state=state.expr)
         return [then.definition, orelse.definition, *state.setup, *call]
 

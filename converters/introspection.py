@@ -167,7 +167,7 @@ def hasattr_(owner: Any, name: str) -> Any:
 
 @replace_call(tf.executing_eagerly)
 def executing_eagerly_() -> bool:
-    """The program is an eager one."""
+    """``tf.executing_eagerly()``: always True, because the program is an eager one."""
     return True
 
 

@@ -44,13 +44,13 @@ class Jumps(Converter, lowers=(gast.Break, gast.Continue)):
 
 @operator
 def rest(block: Callable[[], None], state: State) -> None:
-    """What follows a statement that may exit."""
+    """Run the code that follows a statement that may exit, unless an exit is under way."""
     run_rest(block, state)
 
 
 @operator
 def returned(code: Any, result: Any) -> Any:
-    """What a function returns, given the exit under way at its end; an exception leaves the function."""
+    """The return value of a function, given the exit under way at its end. An exception on its way is raised."""
     if not isinstance(code, PyNumber):
         if code == RAISE:
             raise_record(result)
@@ -61,12 +61,12 @@ def returned(code: Any, result: Any) -> Any:
 
 @operator
 def left(code: Any, result: Any) -> Any:
-    """The same of a function whose every way ends in a ``return`` or an exception."""
+    """As `returned`, for a function in which every path ends in a ``return`` or an exception."""
     return _without_exception(code, result) if isinstance(code, PyNumber) else returned(code, result)
 
 
 def _without_exception(code: PyNumber, result: Any) -> Any:
-    """`result` without the exceptions that may be on their way: where the run finds one, it is raised."""
+    """`result` without the exceptions that it may be; if the run finds one there, it is raised."""
     records, rest_of_result = split_records(result)
     if records is None:
         return result

@@ -89,7 +89,7 @@ class Starred:
 
 @operator
 def set_items(value: Any) -> list[Any]:
-    """The items of a starred element of a set display; Python words what it refuses there as it does elsewhere."""
+    """The items of a starred element of a set display, with Python's own error if it has none."""
     found = drained(value)
     return fall_back(NeedsValue, "a starred value of run-time length") if found is None else found
 

@@ -26,7 +26,7 @@ def made(helper: Any, *args: Any, **kwargs: Any) -> Any:
 
 @replace_calls_of_code(contextlib.ContextDecorator()(lambda: None).__code__)
 def decorated(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """A call of a function under ``@manager``, which one that a generator makes is made anew for."""
+    """A call of a function decorated with ``@manager``. A manager that a generator function makes is made anew for each call."""
     cells = dict(zip(function.__code__.co_freevars, (one.cell_contents for one in function.__closure__), strict=True))
     manager, inner = cells["self"], cells["func"]
     if isinstance(manager, contextlib._GeneratorContextManager):

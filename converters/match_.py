@@ -96,7 +96,7 @@ def _tuple(items: list[Any]) -> gast.Tuple:
 # ------------------------------------------------------------------------------------------------ run time
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """Whether a pattern matched (a truth), and what it captured."""
+    """The result of matching: whether the pattern matched (a bool or a scalar bool tensor), and the names that it captured."""
 
     holds: Any
     captures: Captures

@@ -75,7 +75,7 @@ def _stream(name: str | None) -> Any:
 
 
 def printable(value: Any) -> Any:
-    """What a print shows of a value: the text of a user's ``__str__`` is made by converted code."""
+    """A value as ``print`` shows it: the text of an object with a ``__str__`` of the user's is made by converted code."""
     if isinstance(value, Union):
         return over(value, printable) if any(map(has_own_text, value.alternatives)) else value
     return call(str, value) if has_own_text(value) else settled(value, at_once=True)
@@ -114,7 +114,7 @@ def _log(method: Callable[..., None], args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def _handlers(logger: logging.Logger) -> list[Any]:
-    """Who sees what a logger is told."""
+    """The handlers that see what is logged to a logger."""
     found: list[Any] = [*logger.filters]
     above: logging.Logger | None = logger
     while above is not None:

@@ -145,7 +145,7 @@ def _first_that(value: Any, wanted: bool) -> Any:
 
 
 def _first_of_many(value: Any, wanted: bool) -> Any:
-    """The same over items of run-time length: a loop that ends at the first such item."""
+    """As `_first_that`, over items of run-time length: a loop that ends at the first such item."""
     cursor, met = cursor_over(value), Box(False)
     state = NO_STATE.plus(met)
     for box in cursor.boxes:
@@ -155,7 +155,7 @@ def _first_of_many(value: Any, wanted: bool) -> Any:
         clean = truth_of(met.value)
         if isinstance(clean, bool):
             return False if clean else cursor.has_next()
-        return truth_of(select(clean, lambda: False, lambda: python_bool(cursor.has_next())))
+        return truth_of(select(clean, lambda: False, lambda: python_bool(cursor.has_next()), state))
 
     def turn() -> None:
         visit_item(cursor.next(), lambda item: setattr(met, "value", python_bool(_is(truth_of(item), wanted))), state)
@@ -166,7 +166,7 @@ def _first_of_many(value: Any, wanted: bool) -> Any:
 
 
 def _first_pushed(pushed: Pushed, wanted: bool) -> Any:
-    """The same over a generator, which ends at the first such item."""
+    """As `_first_that`, over a generator, which ends at the first such item."""
     met = Box(False)
 
     def visit(item: Any) -> Any:

@@ -69,7 +69,7 @@ def stop_recording(tape: tf.GradientTape) -> Any:
 
 
 def _refuse_outer(tape: tf.GradientTape, what: str) -> None:
-    """What is done to a tape in a branch or loop, a tape that is older would see on other ways of the run too."""
+    """Refuse to change, in a branch or loop, a tape that is older: it would see the change on the other ways of the run, too."""
     session = current()
     _refuse_callers(tape)
     if session.is_born(tape) and session.birth_depth(tape) < session.depth:
@@ -77,14 +77,14 @@ def _refuse_outer(tape: tf.GradientTape, what: str) -> None:
 
 
 def _refuse_callers(tape: tf.GradientTape) -> None:
-    """A tape of the caller records what eager code does: it knows nothing of what happens in the graph."""
+    """Refuse a tape of the caller: it records what eager code does, and knows nothing of the operations in the graph."""
     session = current()
     if not session.is_born(tape) and not session.embedded:
         fall_back(ForeignCall, "a tape that was made outside of the function is used in it")
 
 
 def _not_of_number(target: Any, sources: Any) -> Any:
-    """A sum that a loop without a turn leaves a Python number has no gradient: Python says so."""
+    """Leave a target that is a Python number (such as a sum after a loop without a turn) to Python, which refuses it."""
     if number_kind(target) == "float" and has_effects_so_far(current()):
         raise_error(call(TypeError, call("Cannot convert the argument `type_value`: {!r} to a TensorFlow DType.".format, target)))
     leave_to_python_if(tf.constant(True), f"the gradient of a Python {number_kind(target)} is asked for")

@@ -138,7 +138,7 @@ def stack(array: TracedArray, name: Any = None) -> tf.Tensor:
 
 
 def whole(array: TracedArray, asked: str) -> tf.Tensor:
-    """All elements as one tensor; what eager does not have by now it makes zeros."""
+    """All elements as one tensor. Missing ones are zeros, as in eager."""
     elements = array._elements
     if not isinstance(elements, Union) or is_blank(array) is False:
         return _whole(array, asked)

@@ -52,7 +52,7 @@ class Tries(Converter, lowers=(gast.Try,)):
             stmts = [gast.copy_location(gast.Try(node.body, node.handlers, node.orelse, []), node)]
         body = self._body(stmts)
         final = self.rw.closure("finally", node.finalbody)
-        state = self.rw.state([body, final], node, sorted(body.bound | final.bound), exits=True)
+        state = self.rw.state(node, sorted(body.bound | final.bound), exits=True)
         call = quote("rt.finally_(body, final, state)", node, body=body.name, final=final.name, state=state.expr)
         return [body.definition, final.definition, *state.setup, *call]
 
@@ -71,7 +71,7 @@ class Tries(Converter, lowers=(gast.Try,)):
         orelse = self.rw.closure("else", node.orelse or [gast.copy_location(gast.Pass(), node)])
         blocks.append(orelse)
         names = sorted(frozenset().union(*(block.bound for block in blocks)))
-        state = self.rw.state(blocks, node, names, exits=True)
+        state = self.rw.state(node, names, exits=True)
         handlers = gast.List(table, gast.Load())
         call = quote(
             "rt.try_(body, handlers, orelse, state)", node, body=body.name, handlers=handlers, orelse=orelse.name, state=state.expr

@@ -39,7 +39,7 @@ class WhileLoops(Converter, lowers=(gast.While,)):
             blocks.append(block)
             setup.append(block.definition)
             orelse = block.name
-        state = self.rw.state(blocks, node, self.rw.carried(node, blocks, walrus), exits=exits is not None)
+        state = self.rw.state(node, self.rw.carried(node, blocks, walrus), exits=exits is not None)
         call = quote("rt.while_(test, body, orelse, state, exits)", node, test=test, body=body.name, orelse=orelse, state=state.expr,
                      exits=constant(exits))
         return [*setup, *state.setup, *call]

@@ -59,7 +59,7 @@ class Withs(Converter, lowers=(gast.With,)):
         self.rw.frame.tries += 1
         body = self.rw.closure("with", body_stmts, extra=names)
         self.rw.frame.tries -= 1
-        state = self.rw.state([body], node, sorted(body.bound), exits=True)
+        state = self.rw.state(node, sorted(body.bound), exits=True)
         call_ = quote("rt.with_(manager, target, body, state)", node, manager=manager, target=target, body=body.name, state=state.expr)
         return [*setup, body.definition, *state.setup, *call_]
 
@@ -131,7 +131,7 @@ def _leave(manager: Any) -> None:
 
 
 def _told(manager: Any, error: Any) -> Any:
-    """What ``__exit__`` answers to an exception."""
+    """The result of ``__exit__`` when it is told of an exception."""
     if isinstance(error, Union):
         return over(error, lambda one: _told(manager, one))
     if isinstance(manager, contextlib.suppress):

@@ -59,7 +59,7 @@ def run_operation(function: Function, *args: Any, **kwargs: Any) -> Any:
 
 
 def _as_eager_says(error: Exception, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
-    """What eager raises where an operation on values that are known refuses them: in a graph TensorFlow asks other questions first."""
+    """The exception that eager raises where an operation refuses values that are known. A graph may refuse them for another reason."""
     if not isinstance(error, (ValueError, TypeError, tf.errors.OpError)) or any(map(is_variable, (*args, *kwargs.values()))):
         return error
     try:
@@ -81,7 +81,7 @@ def _unbound(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def _note_births(value: Any) -> None:
-    """Lists and dicts of values of the run that the trace has made for a call are its own: the run makes them anew."""
+    """Note that lists and dicts in the arguments of a deferred call belong to this trace, so that the run makes them anew."""
     session = current()
     if isinstance(value, (list, dict)) and holds_runtime(value) and id(value) not in session.sources and not session.is_born(value):
         session.born(value)

@@ -29,7 +29,7 @@ def dims_of(shape: Any) -> Dims:
 
 @dataclasses.dataclass(frozen=True)
 class Settings(Facts):
-    """What an array was made with."""
+    """The arguments with which an array was made."""
 
     dtype: tf.DType
     dynamic: bool
@@ -126,7 +126,7 @@ class TracedArray(tf.TensorArray):
 
     @property
     def flow(self) -> tf.Tensor:
-        """Means nothing eagerly."""
+        """The attribute ``flow``, which has no meaning in eager mode."""
         return fall_back(NeedsValue, "the flow of a TensorArray")
 
     def mark_used(self) -> None:

@@ -20,8 +20,8 @@ import tensorflow as tf
 
 from imp2tf.tf_compat import FuncGraph, function_graph, has_gradient
 
-__all__ = ["BOTH", "CALLS", "LOOPS", "Connections", "Junction", "Taken", "Turns", "Ways", "Wiring", "connections_around", "enclosing",
-           "is_differentiable", "order_matters"]
+__all__ = ["BOTH", "CALLS", "LOOPS", "Connections", "Junction", "Taken", "Turns", "Ways", "Wiring", "called_names",
+           "connections_around", "enclosing", "is_differentiable", "order_matters"]
 
 # An operation at which a run may go one way or the other: its graph, by id, and its name.
 Junction = tuple[int, str]
@@ -33,7 +33,7 @@ Taken = tuple[tuple[Junction, "Ways | Turns"], ...]  # what a run, or one turn o
 
 @dataclass(frozen=True)
 class Turns:
-    """What a loop did: its ways, what all turns before the last ones did together (None: there were none), what each of those did."""
+    """The turns of a loop: its ways, what all but the last turns did together (None: there were none), and what each last one did."""
 
     ways: Ways
     before: Taken | None
@@ -101,7 +101,7 @@ class Wiring:
         outputs = tuple((place, id(tensor)) for place, tensor in enumerate(op.outputs) if is_differentiable(tensor))
         if not outputs or (op.type not in CALLS and not self._lets_flow(op.type)):
             return None
-        calls = tuple(function_graph(graph, name) for attribute in CALLS[op.type] for name in _names(op, attribute)) \
+        calls = tuple(function_graph(graph, name) for attribute in CALLS[op.type] for name in called_names(op, attribute)) \
             if op.type in CALLS else None
         return Step(op, tuple(map(id, op.inputs)), outputs, calls)
 
@@ -205,7 +205,8 @@ class Connections:
         return found
 
 
-def _names(op: tf.Operation, attribute: str) -> list[str]:
+def called_names(op: tf.Operation, attribute: str) -> list[str]:
+    """The functions that an attribute of an operation names."""
     value = op.get_attr(attribute)
     return [one.name for one in (value if isinstance(value, list) else [value])]
 

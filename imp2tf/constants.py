@@ -40,7 +40,7 @@ def is_constant_of_run(function: Any, args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def constant(value: Any, dtype: Any = None, *rest: Any, **options: Any) -> Any:
-    """What eager makes of it."""
+    """The tensor that ``tf.constant(value, dtype)`` gives in eager."""
     shape = options.get("shape", rest[0] if rest else None)
     wanted = None if dtype is None else tf.as_dtype(dtype)
     if isinstance(value, Deferred):

@@ -115,10 +115,10 @@ def handled(block: Callable[[], Any], state: State, leave: Callable[[Any], None]
         session.handlers.pop()
 
 
-def leaving_in(state: State, pending: Box, rest: tuple[Any, ...] = ()) -> Callable[[Any], None]:
-    """How an exception leaves a region: it waits in `pending`; other variables are of use only to the function that handles it.
+def leaving_in(state: State, rest: tuple[Any, ...] = ()) -> Callable[[Any], None]:
+    """How an exception leaves a region: it waits in a variable; other variables are of use only to the function that handles it.
 
-    `pending` is the last variable of the state but those that become `rest`.
+    The variable in which it waits is the last one of the state before those that become `rest`.
     """
     session = current()
     handler = next(course for course in reversed(session.courses) if course is not None and course.handles)
@@ -153,5 +153,5 @@ def contained(block: Callable[[], Any], state: State) -> Callable[[], None]:
         return lambda: None
     pending = Box()
     state = state.plus(pending)
-    Course(session, state, leaving_in(state, pending)).run(block)
+    Course(session, state, leaving_in(state)).run(block)
     return lambda: raise_pending(session, pending.value)

@@ -32,7 +32,7 @@ class DictView(StandIn):
         return self.owner if isinstance(self.owner, Union) else contents(self.owner)
 
     def listed(self) -> list[Any]:
-        """A new list of what the view shows, which may be of run-time length."""
+        """A new list of the keys, values or items that the view shows. It may be of run-time length."""
 
         def items(view: DictView) -> Any:
             found = view.found()

@@ -42,7 +42,7 @@ class DiskCache:
         self._saved: dict[Path, bytes] = {}  # signatures of what this process has written
 
     def load(self, kind: str, key: str) -> bytes | None:
-        """What was saved; None if there is nothing that can be trusted."""
+        """The content that was saved under a kind and a key; None if there is none that can be trusted."""
         path = self._path(kind, key)
         try:
             found = path.read_bytes()
@@ -76,7 +76,7 @@ class DiskCache:
         return hmac.digest(self._secret, path.name.encode() + b"\0" + content, "sha256")
 
     def discard_old(self) -> None:
-        """Let the folder not grow for ever."""
+        """Remove old entries, so that the folder does not grow for ever."""
         with os.scandir(self.folder) as entries:
             ages = sorted((entry.stat().st_mtime, entry.path) for entry in entries if entry.name != KEY_FILE and entry.is_file())
         if len(ages) > MOST_ENTRIES:
@@ -163,7 +163,7 @@ def text_digest(filename: str, module_globals: dict[str, object] | None = None) 
 
 
 def code_key(function: types.FunctionType) -> str | None:
-    """What tells a function's code and its text from all others; None if it has no text."""
+    """A key that identifies the code of a function together with the text of its file; None if there is no text."""
     code = function.__code__
     text = text_digest(code.co_filename, function.__globals__)
     if text is None:
@@ -172,7 +172,7 @@ def code_key(function: types.FunctionType) -> str | None:
 
 
 def _described(code: types.CodeType) -> tuple[object, ...]:
-    """What tells code from other code on the same line of the same text."""
+    """A description that tells a code object from others on the same line of the same text."""
     constants = [_described(one) if isinstance(one, types.CodeType) else (type(one), one) for one in code.co_consts]
     compiled = hashlib.sha256(code.co_code + b"\0" + code.co_linetable).hexdigest()
     return code.co_name, code.co_firstlineno, code.co_flags, code.co_freevars, code.co_names, code.co_varnames, compiled, constants

@@ -32,9 +32,9 @@ from imp2tf.verify import unverifiable, verified
 
 __all__ = ["Dispatcher"]
 
-PATIENCE_WITH_PROFILES = 3  # runs in Python that were to show what a call returns, and did not
-MOST_WATCHED = 100  # runs in Python after that, which may still show it
-FAILURES_ALLOWED, CALLS_PER_FAILURE = 2, 10  # an assumption that fails more often than that costs more than it gains
+PATIENCE_WITH_PROFILES = 3  # tracing is given up after so many watched runs that did not show what a call returns
+MOST_WATCHED = 100  # after that, so many more runs in Python are watched
+FAILURES_ALLOWED, CALLS_PER_FAILURE = 2, 10  # an assumption that fails more often than this costs more than it gains
 NESTED = "Python that a running graph calls calls it: TensorFlow may wait for ever for a graph inside a graph"
 TAPED = "a tape records, and would not see where a tensor comes from that Python returns to the graph"
 
@@ -70,7 +70,7 @@ class Dispatcher(Tracer):
         return (self._verified if chosen == "verify" else self._run)(*ready, values, args, kwargs)
 
     def _certain(self, failure: ConversionError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Plain Python raises the program's own error; if it does not, it was none, and that is the reason."""
+        """Run plain Python, which raises the program's own error. If it does not, tracing met another problem, which is the reason."""
         result = self._plain(args, kwargs)
         if self.options.fullgraph:
             raise failure
@@ -78,7 +78,7 @@ class Dispatcher(Tracer):
         return result
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any] | None:
-        """The arguments, one for each parameter; None where Python itself is to say what is wrong with them."""
+        """The arguments, one for each parameter. None if they do not fit; Python then says what is wrong with them."""
         if self.parameters.are_stale():
             self.parameters = Parameters(self.function)
         try:
@@ -97,7 +97,7 @@ class Dispatcher(Tracer):
         return self._plain(args, kwargs)
 
     def _run(self, graph: Graph, captured: list[Any], values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run a graph; what it cannot do after all is done by Python, outside of the handler of the error that said so."""
+        """Run a graph. If it cannot do the call after all, Python does, outside of the handler of the error that said so."""
         failure: ConversionError | None = None
         failed: OperationFailed | None = None
         stuck: CannotGoOn | None = None
@@ -133,7 +133,7 @@ class Dispatcher(Tracer):
         return self._repeated(failed, args, kwargs)
 
     def _repeated(self, failed: OperationFailed | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Plain Python, since an operation failed before anything was done: its error is eager's; if there is none, that is a reason."""
+        """Run plain Python after an operation failed before anything was done: its error is eager's. If there is none, note that."""
         result = self._plain(args, kwargs)
         if failed is not None:
             reason = RaisesUnderTry(f"an operation failed in the graph, and Python goes on: {said_by_kernel(failed.error)}")
@@ -145,7 +145,7 @@ class Dispatcher(Tracer):
         return result
 
     def _go_on(self, graph: Graph, stuck: CannotGoOn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Python goes on where a run had to stop: it is given what the calls of Python returned that the run has made."""
+        """Let Python go on where a run had to stop. The calls of Python that the run has made are answered with what they returned."""
         if not stuck.raised:
             with self.lock:
                 self.graphs = [one for one in self.graphs if one is not graph]
@@ -162,7 +162,7 @@ class Dispatcher(Tracer):
         return result if replay.is_over else stuck.give_up()
 
     def _verified(self, graph: Graph, captured: list[Any], values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Plain Python, with the graph beside it."""
+        """Run the graph and plain Python, and compare them; the result is plain Python's."""
         reason = unverifiable(graph)
         if reason is not None:
             return self._python(args, kwargs, self.note(reason))
@@ -186,7 +186,7 @@ class Dispatcher(Tracer):
         return self._recorded(args, kwargs, record) if self.profile.wanted else self._python(args, kwargs, record)
 
     def _entered_branch(self, error: AssumptionFailed, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Plain Python for a run that entered a branch that its graph does without. It is watched, and shows what the branch calls."""
+        """Run plain Python for a call that entered a branch which its graph leaves out; watched, it shows what the branch calls."""
         record, where, known = self.note(error), error.location, dict(self.profile.kinds)
         failures, rarely = self._count("speculation_failures"), self.counts["graph_calls"]
         with self.counting:
@@ -203,7 +203,7 @@ class Dispatcher(Tracer):
                     self.graphs = [one for one in self.graphs if not one.assumptions]
 
     def _noted(self, error: ConversionError) -> FallbackRecord:
-        """The record of a reason; after it came often enough in a row there are no more attempts."""
+        """Note a reason and return its record. If it came often enough in a row, there are no more attempts to trace."""
         record = self.note(error)
         self.failures_in_a_row = self.failures_in_a_row + 1 if self.last_failure is record else 1
         self.last_failure = record
@@ -212,7 +212,7 @@ class Dispatcher(Tracer):
         return record
 
     def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], record: FallbackRecord) -> Any:
-        """Plain Python, which shows what the calls return that the last trace did not know."""
+        """Run plain Python, watched, to learn what the calls return that the last trace did not know."""
         self.profile.wanted = False
         known = dict(self.profile.kinds)
         with self.counting:
@@ -226,7 +226,7 @@ class Dispatcher(Tracer):
                 self.settled, self.watches = record, MOST_WATCHED
 
     def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any], record: FallbackRecord) -> Any:
-        """Plain Python; if it shows what the calls return that stood in the way of a graph, there may be one."""
+        """Run plain Python, watched. If it shows what the calls return that stood in the way of a graph, tracing is tried again."""
         self.watches -= 1
         with self.counting:
             record.count += 1

@@ -43,7 +43,7 @@ def _running(run: Any) -> Any:
 
 
 def _lifted(fn: Any, strategy: Any, run: Any) -> ConvertedFunction[..., Any]:
-    """The call of all replicas as a converted function, whose calls count as those of `fn`."""
+    """A converted function that makes the call on all replicas. Its calls count as calls of `fn`."""
     converted: ConvertedFunction[..., Any] = fn.__func__ if isinstance(fn, BoundFunction) else fn
     cache: dict[Any, ConvertedFunction[..., Any]] = converted.__dict__.setdefault("_lifted", {})
     key = id(strategy), id(getattr(fn, "__self__", None))  # both are held by what is cached

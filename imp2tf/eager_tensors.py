@@ -14,12 +14,12 @@ from imp2tf.tf_compat import eager_array, eager_scalar, from_dlpack, made_on_hos
 
 __all__ = ["scalar", "tensor_of"]
 
-ALIGNMENT = 64  # bytes; the most that TensorFlow's kernels count on
-KINDS = frozenset("biufc")  # of NumPy's dtypes, those that DLPack and both sides have; TensorFlow's own ones are of kind "V"
+ALIGNMENT = 64  # in bytes: TensorFlow's kernels rely on no larger one
+KINDS = frozenset("biufc")  # the kinds of dtypes that NumPy, DLPack and TensorFlow share; TensorFlow's own dtypes are of kind "V"
 MOST_BYTES = 1 << 12  # a large array takes as long to copy as an operation to run
 SLOTS, SMALL = 16, 4 * ALIGNMENT  # small tensors share a piece of memory, which is kept as long as one of them is
 
-Slot = tuple[Any, int]  # memory, and the offset in it
+Slot = tuple[Any, int]  # a piece of memory, and an offset in it
 
 
 def tensor_of(value: Any) -> tf.Tensor:

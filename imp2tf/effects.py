@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from imp2tf.errors import Fallback, Location, UnexpectedResult
 from imp2tf.exceptions import StopRun, innermost, user_frames
-from imp2tf.growable import pushes_since
 from imp2tf.ordering import changes_state
 from imp2tf.places import Contents, Place, Tail
 from imp2tf.plan import Recorder
@@ -17,9 +16,9 @@ from imp2tf.recipes import Build, Recipe
 from imp2tf.remembered import NumberMemory
 from imp2tf.results import ANYTHING, Kind, Raised, Site, is_fresh, join_kinds, kind_of
 from imp2tf.session import Session, current, hosting
-from imp2tf.values import Deferred, Growable, PyNumber, Union
+from imp2tf.values import Growable, PyNumber, Union
 
-__all__ = ["commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_check", "host_result", "host_value", "is_unchanged",
+__all__ = ["commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_check", "host_value", "is_unchanged",
            "pending_owners", "site_of", "stop_run"]
 
 def host_call(function: Callable[..., object], *values: Any, name: str | None = None) -> None:
@@ -57,12 +56,6 @@ def host_check(function: Callable[..., Any], args: Sequence[Any], kwargs: Mappin
         raise surprise
 
     _call_at_run_time(check, [*args, *kwargs.values()], [], name, pure=True)
-
-
-def host_result(function: Callable[..., Any], *values: Any) -> Deferred:
-    """As `host_call`; what `function` returns is kept by the run, and a number of the graph stands for it."""
-    result: Deferred = host_value(function, ANYTHING, values)
-    return result
 
 
 def host_value(function: Callable[..., Any], kind: Kind, values: Sequence[Any], name: str | None = None,
@@ -110,7 +103,7 @@ def _catching(function: Callable[..., Any], name: str, site: Site, where: Locati
 
 
 def detached(tensor: tf.Tensor) -> tf.Tensor:
-    """A tensor of Python, or for it: no gradient flows through."""
+    """A tensor that is passed to Python or comes from it, so that no gradient flows through."""
     return tf.stop_gradient(tensor) if tensor.dtype.is_floating or tensor.dtype.is_complex else tensor
 
 
@@ -147,7 +140,7 @@ def _call_at_run_time(function: Callable[..., Any], values: Sequence[Any], retur
 
 
 def _commits_if_any(session: Session, recorder: Recorder) -> list[tuple[Recipe, Recipe]]:
-    """What an exception of a host call would commit; nothing where a call that ended here could not."""
+    """The writes that an exception of a host call would commit; none if the call could not end here."""
     if session.embedded:
         return []
     count = len(recorder.tensors)
@@ -197,7 +190,7 @@ def pending_owners(session: Session) -> list[Any]:
 
 
 def commits(session: Session, recorder: Recorder) -> list[tuple[Recipe, Recipe]]:
-    """Where, and what, a call that ended now would write to the heap that the caller sees."""
+    """The places and values that a call would write to the caller's heap if it ended now."""
     plan: list[tuple[Recipe, Recipe]] = []
     for place, value in list(session.store.items()):
         if session.is_born(place.owner) or is_unchanged(session, place, value):
@@ -212,7 +205,7 @@ def _content(session: Session, recorder: Recorder, place: Place, value: Any) -> 
         return recorder.changed_elements(value, before, session.source_of(place.owner))
     if isinstance(place, Contents) and isinstance(value, Growable) and isinstance(before, Growable):
         source = session.source_of(place.owner)
-        return recorder.elements_again(value, source, session.memory_of(source), pushes_since(value, before))
+        return recorder.elements_again(value, source, session.memory_of(source), before)
     if isinstance(place, (Contents, Tail)) or isinstance(value, Growable):
         return recorder.elements(value)
     memory = session.memory_of(session.source_of_place(place)) if isinstance(value, PyNumber) else None

@@ -1,14 +1,16 @@
 """Recipes of what containers hold: lists, dicts and sets of the run, lists of run-time length, and tables."""
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.appended import elements_of
 from imp2tf.compound_specs import holds_objects, may_be_lost
 from imp2tf.errors import LostValue, fall_back
-from imp2tf.growable import growable_length, has_one_shape, is_stackable, items_of, last_pushed, stacked_column
+from imp2tf.growable import growable_length, has_one_shape, is_stackable, items_of, last_pushed, pushes_since, stacked_column
 from imp2tf.places import Entries
 from imp2tf.recipes import Build, Recipe, Recipes
 from imp2tf.remembered import rows_of
@@ -22,6 +24,22 @@ from imp2tf.values import Growable, Table, Union
 MOST_DROPPED = 16
 FEW_OF_SEVERAL = 64  # elements of several tensors each, of which most are small numbers
 GONE = object()
+
+
+@dataclasses.dataclass(frozen=True)
+class _Themselves:
+    """The recipes of elements that are tensors of the program: the first ones, each of those between, and the last ones."""
+
+    first: list[Recipe | None]
+    between: Recipe | None
+    last: list[Recipe | None]
+
+    def among(self, there: list[Any], made: list[Any], build: Build) -> list[Any]:
+        """All elements: those that were there, and of those that were made what is known to be another object."""
+        new = made[len(there):]
+        between = [self.between] * (len(new) - len(self.first) - len(self.last))
+        return there + [one if recipe is None else recipe(build)
+                        for one, recipe in zip(new, [*self.first, *between, *self.last], strict=True)]
 
 
 class ElementRecipes(Recipes):
@@ -56,12 +74,17 @@ class ElementRecipes(Recipes):
 
         return entries if isinstance(found, dict) else items
 
-    def elements_again(self, found: Growable, owner: Source, memory: Any, pushes: int | None) -> Recipe:
+    def elements_again(self, found: Growable, owner: Source, memory: Any, before: Growable) -> Recipe:
         """As `elements`, of a list that was an input; elements that were there stay the objects that they are.
 
-        Where that is all the graph did, the last `pushes` are new and the others were there. Else an element with the value of one that
+        Where the graph did nothing but append, the elements that were there `before` are known. Else an element with the value of one that
         was there is taken to be that one; not under a tape, which may follow it to where it was computed.
         """
+        pushes = pushes_since(found, before)
+        given = self._themselves(found, before) if pushes is None else None
+        if given is not None:
+            made_of = self.elements(found)
+            return lambda build: given.among(list(owner.fetch(build.args)), made_of(build), build)
         pushed = [self.add(one) if id(one) in self.session.origins else None for one in last_pushed(found, pushes or 0)]
         if memory is not None and memory.kind == found.element.key():
             with resumed(self.session):
@@ -85,6 +108,21 @@ class ElementRecipes(Recipes):
             return [old if _is_as_before(old, new) else new for old, new in zip(there, made)] + made[len(there):]
 
         return make
+
+    def _themselves(self, found: Growable, before: Growable | None = None) -> _Themselves | None:
+        """Which elements are tensors of the program, those that were there `before` left out; None if nothing is known of any."""
+        if len(found.handles) != 2 or not isinstance(found.element, Dense) or found.shifted:
+            return None
+        known = elements_of(found.handles[1], before.handles[1] if before is not None else None)
+        if known is None:
+            return None
+        each = known.between if known.between is not None and known.between.graph is self.session.graph else None
+        first, last = ([self._if_given(one, each) for one in part] for part in (known.first, known.last))
+        between = self.add(each) if each is not None else None
+        return _Themselves(first, between, last) if any((*first, between, *last)) else None
+
+    def _if_given(self, tensor: tf.Tensor, each: tf.Tensor | None) -> Recipe | None:
+        return self.add(tensor) if id(tensor) in self.session.origins or tensor is each else None
 
     def _elements(self, found: Any) -> Recipe:
         if isinstance(found, Growable):
@@ -154,7 +192,10 @@ class ElementRecipes(Recipes):
         if isinstance(element, Number):
             return lambda build: build.tensors[columns[0]].numpy().tolist()
         if isinstance(element, Dense):
-            return lambda build: rows_of(build.tensors[columns[0]])
+            given = self._themselves(found)
+            if given is None:
+                return lambda build: rows_of(build.tensors[columns[0]])
+            return lambda build: given.among([], rows_of(build.tensors[columns[0]]), build)
         return lambda build: [element.realize(iter(row)) for row in zip(*[rows_of(build.tensors[index]) for index in columns], strict=True)]
 
     def _columns(self, found: Growable) -> list[int]:

@@ -59,7 +59,7 @@ def _refuse_python(session: Session) -> None:
 
 
 def assert_instead(raised: ProgramRaise) -> None:
-    """End a run that no Python attends: an assertion with the exception's class and text."""
+    """End a run in which there is no Python to raise: an assertion with the exception's class and text."""
     tf.raw_ops.Assert(condition=tf.constant(False), data=_shown(raised), summarize=8)
 
 

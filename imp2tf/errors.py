@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 __all__ = [
-    "GENERATED_BLOCK", "IN_BLOCKS", "AssumptionFailed", "Contents", "ConversionError", "DivergenceError", "Fallback", "ForeignCall",
-    "GraphRefused", "Location", "LostValue", "NeedsValue", "NoFixpoint", "NoSource", "NotServable", "NotVerified", "RaisesUnderTry",
-    "RecompileLimit", "Recompiled", "SeveralKinds", "TraceFailed", "UnexpectedResult", "UnsupportedSyntax", "VariableCreated",
-    "XlaRefused", "fall_back", "first_line", "is_library_file", "is_own_file", "said_by_kernel", "user_location",
+    "GENERATED_BLOCK", "IN_BLOCKS", "OWN_FOLDERS", "AssumptionFailed", "Contents", "ConversionError", "DivergenceError", "Fallback",
+    "ForeignCall", "GraphRefused", "Location", "LostValue", "NeedsValue", "NoFixpoint", "NoSource", "NotServable", "NotVerified",
+    "RaisesUnderTry", "RecompileLimit", "Recompiled", "SeveralKinds", "TraceFailed", "UnexpectedResult", "UnsupportedSyntax",
+    "VariableCreated", "XlaRefused", "fall_back", "first_line", "is_library_file", "is_own_file", "said_by_kernel", "user_location",
 ]
 
 
@@ -97,7 +97,7 @@ class NoFixpoint(ConversionError):
 
 
 class UnsupportedSyntax(ConversionError):
-    """A piece of syntax that runs as Python."""
+    """A piece of syntax that is left to Python."""
 
     code = "I2T105"
     hint = "generators, coroutines and exec run as Python; move tensor code into a function of its own"
@@ -111,14 +111,14 @@ class LostValue(ConversionError):
 
 
 class NoSource(ConversionError):
-    """The source of a function is not to be had."""
+    """The source code of a function is not available."""
 
     code = "I2T107"
     hint = "define the function in a file, or in a notebook cell"
 
 
 class RecompileLimit(ConversionError):
-    """A function was traced too often for ever-new Python values."""
+    """A function was traced too often because of ever new Python values."""
 
     code = "I2T108"
     patience = 10**9  # the graphs there are still serve the calls they fit
@@ -162,7 +162,7 @@ class VariableCreated(ConversionError):
 
 
 class XlaRefused(ConversionError):
-    """XLA does not compile a graph, which runs without it."""
+    """XLA cannot or must not compile a graph, which therefore runs without XLA."""
 
     code = "I2T114"
     hint = "jit_compile=None or False does not try"
@@ -183,7 +183,7 @@ class UnexpectedResult(ConversionError):
 
 
 class AssumptionFailed(GraphRefused):
-    """A run enters a branch that the graph was made without, because no graph can hold it."""
+    """A run enters a branch that was left out of the graph, because no graph can hold it."""
 
     code = "I2T117"
     hint = "the call runs as Python; speculate=False makes no such graphs"
@@ -232,12 +232,12 @@ class Fallback(BaseException):
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, without the graphs that TensorFlow shows below."""
+    """The first line of an error's text, without the graphs that TensorFlow shows below it."""
     return str(error).strip().partition("\n")[0]
 
 
 def said_by_kernel(error: BaseException) -> str:
-    """What the operation itself says that failed in a graph; TensorFlow puts the stack of its trace before that, indented."""
+    """What a failed operation of a graph itself says. TensorFlow puts the stack of its trace, indented, before it."""
     lines = [line for line in str(error).splitlines() if line.strip() and not line[0].isspace()]
     return lines[-1] if lines else str(error)
 
@@ -252,13 +252,13 @@ _BLOCK = r"_(then|else|body|rest|try|except|finally|with|test|target|comp|lambda
 GENERATED_BLOCK = re.compile(_BLOCK + "$")
 IN_BLOCKS = re.compile(_BLOCK + r"\.<locals>\.")    # within the qualified name of a function that a block defines
 _OWN_FOLDER = __file__.rpartition("/")[0] + "/"
-_CONVERTERS_FOLDER = _OWN_FOLDER.removesuffix("imp2tf/") + "converters/"
+OWN_FOLDERS = (_OWN_FOLDER, _OWN_FOLDER.removesuffix("imp2tf/") + "converters/")
 _LIBRARY_PARTS = ("/site-packages/", "/lib/python3")
 
 
 def is_own_file(filename: str) -> bool:
     """Whether a file belongs to imp2tf itself."""
-    return filename.startswith((_OWN_FOLDER, _CONVERTERS_FOLDER))
+    return filename.startswith(OWN_FOLDERS)
 
 
 def is_library_file(filename: str) -> bool:

@@ -46,7 +46,8 @@ def save(obj_or_fn: Any, path: str | os.PathLike[str], signatures: Any = None) -
 
     Raises:
       NotServable: serving would need Python. The attribute `reasons` lists everything that stands in the way. Nothing is written.
-      ValueError: it is not known for which arguments to save.
+      ValueError: it is not known for which arguments to save, or there is no method to save.
+      TypeError: `signatures`, or what it names, is of another type.
     """
     endpoints = endpoints_of(obj_or_fn, signatures)
     served, state, reasons = serve(endpoints)

@@ -69,7 +69,7 @@ def _exchanged(a: Path, b: Path) -> bool:
 
 # ------------------------------------------------------------------------------------------------ to the disk
 def _flush(folder: Path) -> None:
-    """Everything in a folder is on the disk before anybody can see it."""
+    """Flush everything in a folder to the disk, so that it is there before anybody can see it."""
     for place, _, files in os.walk(folder):
         for name in files:
             _flush_file(Path(place, name))
@@ -92,7 +92,7 @@ def _flush_folder(path: Path) -> None:
 # ------------------------------------------------------------------------------------------------ what was left behind
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[bool]:
-    """Hold a folder as one that is in use; whether nobody else does. The lock goes with the process."""
+    """Lock a folder that is in use; returns whether nobody else holds it. The lock ends with the process."""
     try:
         import fcntl
     except ImportError:  # no such locks here: nothing is swept
@@ -111,7 +111,7 @@ def _locked(folder: Path) -> Iterator[bool]:
 
 
 def _sweep(target: Path) -> None:
-    """Remove what processes that are gone left of saving to `target`, and put back a model that lost its name."""
+    """Remove what dead processes left when they saved to `target`, and put back a model that lost its name."""
     aside = sorted(target.parent.glob(f".{_escaped(target.name)}{OLD}*"), key=os.path.getmtime)
     if aside and not target.exists():
         os.rename(aside.pop(), target)

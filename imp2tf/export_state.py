@@ -121,11 +121,11 @@ class State:
         def write_back() -> list[tf.Operation]:
             self._widen(session, depth)
             changed = [place for place in self.kept if session.raw(place) is not entered[place] or place.kind == "contents"]
-            return [op for place in changed for op in self._assigned(session, place, depth)]
+            return [op for place in changed for op in self._assigned(place, depth)]
 
         return write_back
 
-    def _assigned(self, session: Session, place: Place, depth: int) -> list[tf.Operation]:
+    def _assigned(self, place: Place, depth: int) -> list[tf.Operation]:
         one = self.kept[place]
         tensors = one.spec.pack(frozen_place(place, depth))
         return [variable.assign(slot.stored(tensor)).op for slot, variable, tensor in zip(one.slots, one.variables, tensors, strict=True)]

@@ -144,7 +144,7 @@ def _session() -> Session:
 
 
 def _owned(session: Session, value: Any) -> Any:
-    """Containers among the arguments are made by the call: what happens to them nobody sees."""
+    """Treat containers among the arguments as made by the call, since nobody sees what happens to them."""
     if isinstance(value, (list, dict)):
         session.born(value)
     for part in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ():
@@ -154,7 +154,7 @@ def _owned(session: Session, value: Any) -> Any:
 
 # ------------------------------------------------------------------------------------------------ exceptions
 def _stop(session: Session, write_back: Callable[[], list[tf.Operation]]) -> Callable[[ProgramRaise], None]:
-    """What ends a served call: an assertion with the exception's class and text. What was written before is kept."""
+    """A function that ends a served call by an assertion with the exception's class and text. What was written before it is kept."""
 
     def stop(raised: ProgramRaise) -> None:
         with tf.control_dependencies(write_back()):

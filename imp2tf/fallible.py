@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ FILLED = ("center", "ljust", "rjust")    # refuse to fill with more than one cha
 _AS_CHARACTER = re.compile(r"%[^%a-zA-Z]*c|:[^{}]*c\}")
 
 
-def may_refuse(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], example: Callable[[Any], Any]) -> bool:
+def may_refuse(function: Callable[..., Any], args: Sequence[Any], example: Callable[[Any], Any]) -> bool:
     """Whether a function may raise for some values of the kinds given; `example` shows a value of a kind, or None."""
     if function in BY_VALUE:
         return any(isinstance(one, Deferred) for one in args) or function in (bytes, bytearray)

@@ -41,7 +41,7 @@ def computed(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
         return forced(later)
     if function is chr:
         _check_character(later.args[0])
-    elif may_refuse(function, later.args, later.kwargs, example_or_none) or _refuses_kinds(later):
+    elif may_refuse(function, later.args, example_or_none) or _refuses_kinds(later):
         host_check(function, later.args, later.kwargs, getattr(function, "__name__", "a function"))
     return later
 
@@ -124,7 +124,7 @@ def forced(value: Deferred, number: str | None = None) -> Any:
     """The value, computed by the run when it gets here; `number`: it is known to be such a number."""
     if isinstance(value.function, Kept):
         return value
-    if current().trying and may_refuse(value.function, value.args, value.kwargs, example_or_none):
+    if current().trying and may_refuse(value.function, value.args, example_or_none):
         host_check(value.function, value.args, value.kwargs, getattr(value.function, "__name__", "a function"))
     return _called(_same, Plain(number) if number is not None else _foretold(value), value)
 
@@ -212,9 +212,7 @@ def example_of(value: Any) -> Any:
         raise _Unknown
     if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
         return type(value)([example_of(item) for item in value])
-    if type(value) is dict:
-        return {key: example_of(item) for key, item in value.items()}
-    return value
+    return {key: example_of(item) for key, item in value.items()} if type(value) is dict else value
 
 
 def example_or_none(value: Any) -> Any:

@@ -54,7 +54,7 @@ class _Code:
         return name
 
     def forget(self) -> None:
-        """Fetch anew what was fetched: a guard before may have failed before it got so far."""
+        """Forget what was fetched so far. A guard before may have failed early, so that it was never fetched."""
         self._values.clear()
         self._locals.clear()
 
@@ -163,7 +163,7 @@ def _equal_identity(value: Any, expected: dict[str, Any]) -> bool:
 
 
 def frozen_contents(value: Any, depth: int = 3) -> Any:
-    """What a container holds, for the check "contents": literals by value, all else by identity, containers in it likewise."""
+    """The contents of a container, for the check "contents": literals by value, all else by identity, containers in it likewise."""
     if depth and isinstance(value, dict):
         return _Frozen(type(value), tuple(value), [frozen_contents(item, depth - 1) for item in value.values()])
     if depth and isinstance(value, (list, tuple)):
@@ -247,7 +247,7 @@ def _short(value: Any) -> str:
 
 
 def describe_guard(guard: Guard) -> str:
-    """A guard for people."""
+    """A guard as text for people."""
     expected = str(guard.expected) if guard.check == "same" else _short(guard.expected)
     return f"{guard.source}: {guard.check} {expected}"
 

@@ -84,7 +84,7 @@ def _note_data(session: Session, place: object, owner: Any) -> None:
 
 
 def old_value(place: Place) -> Any:
-    """What a region that did not write `place` leaves there: its value before the region."""
+    """The value of a place in a region that did not write it: the value from before the region."""
     if isinstance(place, Contents):
         return contents(place.owner)
     if isinstance(place, Tail):

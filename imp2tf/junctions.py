@@ -20,13 +20,14 @@ __all__ = ["UNTOLD", "BranchFlags", "Junctions", "Outcomes", "Told", "decided", 
            "turns_told", "ways_are_told", "ways_told", "where_loops_turn", "width_of"]
 
 
-EXACT = (9, 5, 2)  # of the turns of a loop, and of one within it: how many are told of, the first of them for all before
-MOST_FLAGS = 4000  # that one loop carries
+# Of how many turns flags tell: of a loop, of one inside it, and so on. The first of these turns stands for all before it.
+EXACT = (9, 5, 2)
+MOST_FLAGS = 4000  # one loop carries no more
 
 
 @dataclasses.dataclass(frozen=True)
 class Told:
-    """What flags tell of a junction: its ways; of a loop whose turns count, how many turns it had, and what the last of them did.
+    """What flags say of a junction: its ways; for a loop whose turns count, also how many turns it had, and what the last ones did.
 
     There are two flags for the ways, one for each of the `turns`, and for each of these those of the junctions `inside`.
     """
@@ -158,7 +159,7 @@ def _key(graph: FuncGraph, op: tf.Operation) -> tuple[Junction, str]:
 
 
 def results_vary(graph: FuncGraph, results: Sequence[tf.Tensor]) -> bool:
-    """Whether it depends on the way of the run which of the graph's inputs its results depend on."""
+    """Whether the inputs on which the results depend differ from one way of the run to another."""
     sources = [op.outputs[0] for op in graph.get_operations() if op.type == "Placeholder" and is_differentiable(op.outputs[0])]
     wiring = Wiring()
     possible, certain = (Connections(certain=one, wiring=wiring).reached(graph, sources, results) for one in (False, True))
@@ -166,7 +167,7 @@ def results_vary(graph: FuncGraph, results: Sequence[tf.Tensor]) -> bool:
 
 
 def ways_told(told: Sequence[Told], flags: Sequence[bool]) -> dict[Junction, Ways | Turns]:
-    """What a run did, from what its graph returned."""
+    """The ways that a run took, decoded from the flags that its graph returned."""
     found: dict[Junction, Ways | Turns] = {}
     at = 0
     for one in told:

@@ -22,7 +22,8 @@ from imp2tf.values import Growable
 __all__ = ["is_within", "least_length"]
 
 MOST_STEPS = 16  # appends and pops that are followed back
-BRANCHES = ("If", "StatelessIf")
+CHOICE = "SelectV2"  # what branches become that only choose (`imp2tf.choices`)
+BRANCHES = ("If", "StatelessIf", CHOICE)
 SAME_VALUE = frozenset({"Identity", "Reshape", "Squeeze", "Cast"})
 MIRRORED = {"Greater": "Less", "GreaterEqual": "LessEqual", "Less": "Greater", "LessEqual": "GreaterEqual", "Equal": "Equal",
             "NotEqual": "NotEqual"}
@@ -115,6 +116,9 @@ def _possible(tensor: tf.Tensor, value: bool | None = None) -> Iterator[tf.Tenso
 def _sides(tensor: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor] | None:
     """What the branches of an If give for one of its results."""
     op = tensor.op
+    if op.type == CHOICE:
+        condition, then, orelse = op.inputs
+        return (then, orelse) if condition.shape.rank == 0 else None
     then, orelse = (function_graph(op.graph, op.get_attr(name).name) for name in ("then_branch", "else_branch"))
     place = tensor.value_index
     return None if then is None or orelse is None else (then.outputs[place], orelse.outputs[place])
@@ -127,7 +131,7 @@ def _is_known(pred: tf.Tensor, way: bool) -> bool:
 
 
 def _condition(pred: tf.Tensor, holds: bool) -> tuple[tf.Tensor, bool]:
-    """A condition without what turns it around, and without Ifs that only number their branches."""
+    """A condition without negations and without Ifs that only number their branches; and whether that condition holds."""
     while is_symbolic_tensor(pred := _root(pred)):
         op = pred.op
         if op.type == "LogicalNot":

@@ -110,7 +110,7 @@ def _tensor_input(session: Session, value: Any, source: Source) -> tf.Tensor:
 
 
 def itself(found: Any) -> Any:
-    """What is found is the input."""
+    """The value that is found, unchanged, as the input."""
     return found
 
 

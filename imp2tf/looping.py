@@ -302,7 +302,7 @@ def _step(session: Session, parts: _Loop, go: Box) -> None:
         run()
     else:
         turn = parts.state.plus(go)
-        Course(session, turn, leaving_in(turn, parts.pending, rest=(False,))).run(run)
+        Course(session, turn, leaving_in(turn, rest=(False,))).run(run)
 
 
 def _widened(session: Session, layout: _Layout, wider: list[Spec], fresh: dict[Place, Any], log: Log) -> _Layout:
@@ -315,7 +315,7 @@ def _widened(session: Session, layout: _Layout, wider: list[Spec], fresh: dict[P
 
 
 def kept(spec: Spec) -> Spec:
-    """Nothing of an abandoned trace may survive as a constant."""
+    """A spec in which nothing of an abandoned trace survives as a constant."""
     if isinstance(spec, Constant) and isinstance(spec.value, (tf.Tensor, PyNumber, Union, Deferred)):
         return describe(spec.value)
     return spec

@@ -24,9 +24,9 @@ from imp2tf.values import SKIP, PyNumber, Union, python_bool
 __all__ = ["LoopParts", "finish_loop", "run_for", "run_loop", "visit_item"]
 
 MAX_PYTHON_TURNS = 20000
-MAX_OPERATIONS_IN_BRANCH = 4000  # of a loop that perhaps no run enters
+MAX_OPERATIONS_IN_BRANCH = 4000  # a loop that perhaps no run enters is not unrolled any further
 MAX_SECONDS_IN_BRANCH = 15.0
-MOST_OBJECTS = 32  # in a list that is unrolled whatever ends the loop
+MOST_OBJECTS = 32  # a list of no more objects is unrolled, whatever ends the loop
 
 
 @dataclasses.dataclass(frozen=True)

@@ -25,7 +25,7 @@ def is_users_module(value: object) -> bool:
 
 
 def module_attribute(module: types.ModuleType, name: str) -> Any:
-    """What the program sees there now; UNBOUND if the module itself does not hold it."""
+    """The value of ``module.name`` as the program sees it now; UNBOUND if the module itself does not hold it."""
     return view(Global(vars(module), name)) if not name.startswith("__") else UNBOUND
 
 

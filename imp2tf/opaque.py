@@ -88,7 +88,7 @@ def call_library(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def refuse_looking(function: Any, kwargs: dict[str, Any]) -> None:
-    """Leave to Python what looks at the exception that is handled: a run of the graph handles none."""
+    """Fall back for functions that look at the exception being handled, since a run of the graph handles none."""
     module, name = module_of(function), name_of_callee(function)
     if module == "traceback" or name == "exception" or (module == "sys" and name == "exc_info") or kwargs.get("exc_info"):
         fall_back(ForeignCall, f"{library_name(function)} may look at the exception that is handled")
@@ -132,7 +132,7 @@ def _waits(function: Any) -> bool:
 
 # ------------------------------------------------------------------------------------------------ what is known of it
 def _foretold(session: Session, site: Site, reason: str, otherwise: Kind | None) -> Kind:
-    """What the call returns, by the runs in Python."""
+    """The kind of value that the call returns, as learned from runs in Python."""
     profile: Profile | None = session.relaxations.profile
     kind = profile.kinds.get(site) if profile is not None else None
     if kind is None and profile is not None:
@@ -147,7 +147,7 @@ def _owner(function: Any) -> Any:
 
 
 def _known_by(session: Session, function: Any) -> Any:
-    """What must be found again at each call: the object of a method that was looked up in this call, else the function."""
+    """The value to find again at each call: the object whose method was looked up in this call, or else the function."""
     owner = _owner(function)
     return function if owner is None or id(function) in session.sources else owner
 

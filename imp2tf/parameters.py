@@ -82,7 +82,7 @@ def _binder(parameters: Sequence[inspect.Parameter]) -> Callable[..., tuple[Any,
 
 
 def own_signature(function: Callable[..., Any]) -> inspect.Signature:
-    """What a callable really takes: not what it says to stand for (``__wrapped__``, ``__signature__``)."""
+    """The signature of what a callable really takes, whatever its ``__wrapped__`` and ``__signature__`` say."""
     try:
         return inspect.signature(_bare(function))
     except (TypeError, ValueError):  # a builtin that does not tell
@@ -107,7 +107,7 @@ def _bare(function: Any) -> Any:
 
 
 def name_of(function: Any) -> str:
-    """What to call a callable when talking to people."""
+    """The name of a callable, as shown to people."""
     while isinstance(function, functools.partial):
         function = function.func
     return str(getattr(function, "__qualname__", None) or type(function).__qualname__)

@@ -9,6 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.choices import chosen
 from imp2tf.heap import contents, contents_without_tail, old_value, with_tail
 from imp2tf.join import join
 from imp2tf.junctions import BranchFlags, note_branch
@@ -104,11 +105,15 @@ def build_if(session: Session, outer: Any, pred: tf.Tensor, sides: Sequence[Side
     graphs = [graph for graph, _, _ in sides]
     flags = BranchFlags(session, graphs)
     hosts = [_close_branch(session, graph, deps, _outputs(path, places), specs, flags) for graph, deps, path in sides]
+    session.regions -= 1
+    selected = None if any(hosts) or any(path.dead for _, _, path in sides) else chosen(session, pred, graphs)
+    if selected is not None:
+        arrive(session, state, places, specs, iter(selected), _carried_through(sides, places))
+        return
     outputs = iter(build_cond(pred, *graphs))
     op = last_call(session, outer)
     if any(hosts):
         session.host_ops.add((id(outer), op.name))
-    session.regions -= 1
     arrive(session, state, places, specs, outputs, _carried_through(sides, places))
     note_branch(session, outer, op, pred, flags.told, outputs)
     if any(path.dead for _, _, path in sides):

@@ -35,7 +35,7 @@ def plain_twin(function: Any) -> Any:
     """The program's own code of a function that the trace has made, None if it uses more than constants and older variables."""
     if not getattr(function, "__imp2tf_converted__", False):
         return None if isinstance(function, types.FunctionType) and current().is_born(function) else function
-    original = function.__imp2tf_code__
+    original: types.CodeType | None = getattr(function, "__imp2tf_code__", None)
     inner = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     if original is None or not _is_constant((function.__defaults__, tuple((function.__kwdefaults__ or {}).values()))):
         return None

@@ -59,7 +59,7 @@ def watching(watcher: _Watcher) -> Iterator[None]:
 
 
 def watched(function: Any) -> Any:
-    """What library code is to call instead of a function of the user that it finds."""
+    """The watched form of a function of the user, for library code that is going to call it."""
     return _entered(function, ("", 0))
 
 
@@ -166,7 +166,7 @@ def _watched_class(cls: Any) -> Any:
 
 # ------------------------------------------------------------------------------------------------ watchers
 class _Watcher:
-    """What is done at the calls of watched functions."""
+    """Base of the objects that see the calls of watched functions."""
 
     def entered(self, function: Any, place: tuple[str, int] = ("", 0)) -> Any:
         """What is called instead of `function`."""

@@ -18,6 +18,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.errors import OWN_FOLDERS
 from imp2tf.tf_compat import FuncGraph, devices_of, new_operation, op_definition, read_stack
 
 __all__ = ["NAME", "are_constants_shared", "constants_apart", "constants_shared", "is_usual", "lines_kept", "make_quick",
@@ -39,7 +40,7 @@ def make_quick(graph: FuncGraph) -> FuncGraph:
 
 
 class _Quick:
-    """What is put over a class of graphs."""
+    """A mixin that is put over a class of graphs."""
 
     works = True  # until this TensorFlow is found to be built otherwise
 
@@ -102,7 +103,7 @@ def are_constants_shared() -> bool:
 
 
 def constants_apart() -> AbstractContextManager[None]:
-    """The program's own code runs inside, which can name what it makes."""
+    """Let constants made inside be objects of their own: the program's code runs there, and can name them."""
     return constants_shared(False)
 
 
@@ -183,7 +184,7 @@ class _Lines(threading.local):
         self._instruction, self._stack = 0, None
 
     def now(self) -> Any:
-        """The stack now; that of the last operation as long as the code that calls TensorFlow has not gone on."""
+        """The stack now; that of the last operation as long as the program has not gone on."""
         frame: Any = sys._getframe(2)
         while frame is not None and frame.f_code.co_filename.startswith(BETWEEN):
             frame = frame.f_back
@@ -194,8 +195,7 @@ class _Lines(threading.local):
         return self._stack
 
 
-OWN = Path(__file__).parent
-BETWEEN = (str(Path(tf.__file__).parent), str(OWN / "tf_compat"), str(OWN / "quick_graphs"))  # between that code and an operation
+BETWEEN = (f"{Path(tf.__file__).parent}/", *OWN_FOLDERS)  # between the program and an operation
 _lines = _Lines()
 
 

@@ -32,7 +32,7 @@ def refuse(pred: Truth, function: Callable[..., Any], *args: Any) -> None:
 
 
 def eager_error(function: Callable[..., Any], *args: Any, **kwargs: Any) -> BaseException:
-    """What a call raises eagerly."""
+    """The exception that a call raises when it is made eagerly."""
     with tf.init_scope(), suspended():
         try:
             function(*args, **kwargs)

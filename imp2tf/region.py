@@ -28,7 +28,7 @@ def _trace_path(session: Session, block: Callable[[], Any], state: State, pendin
     """
     with session.log() as log, scope():
         if pending is not None:
-            Course(session, state, leaving_in(state, pending)).run(block)
+            Course(session, state, leaving_in(state)).run(block)
             return what_is_left(session, state, log)
         try:
             block()

@@ -26,22 +26,23 @@ class Relaxations:
     """What the misses so far have taught: which numbers vary, which shapes, and what must stay constant."""
 
     numbers: set[Source] = dataclasses.field(default_factory=set)
-    presumed: set[Source] = dataclasses.field(default_factory=set)  # what has not varied yet, but will by the program's text
-    presuming: bool = True  # whether there are such
+    presumed: set[Source] = dataclasses.field(default_factory=set)  # not varied yet, but will, to judge by the program
+    presuming: bool = True  # whether numbers may be presumed to vary
     shapes: dict[tuple[Source, int | None], tf.TensorShape] = dataclasses.field(default_factory=dict)
     constant: set[Source] = dataclasses.field(default_factory=set)
-    declared: dict[Source, tf.TypeSpec] = dataclasses.field(default_factory=dict)  # what an input signature says
+    declared: dict[Source, tf.TypeSpec] = dataclasses.field(default_factory=dict)  # the kinds that an input signature declares
     arrays: dict[Source, tf.TensorShape] = dataclasses.field(default_factory=dict)  # NumPy arrays that vary
     lists: set[Source] = dataclasses.field(default_factory=set)  # lists whose elements are read and whose length varies
     changed_lists: set[Source] = dataclasses.field(default_factory=set)  # lists whose length the function changes
-    fixed: set[Source] = dataclasses.field(default_factory=set)  # lists that no graph takes with any length
+    fixed: set[Source] = dataclasses.field(default_factory=set)  # lists that need a graph for each length
     kinds_of_lists: dict[Source, Any] = dataclasses.field(default_factory=dict)  # the kind of the elements of `lists`
     live: set[Source] = dataclasses.field(default_factory=set)  # NumPy arrays that the function changes
     seeded: bool = False  # the function sets a seed itself
     drawn_by_host: bool = False  # Python that the graph calls may draw random numbers too
-    ends_by_run: bool = False  # an iterator of the program ends where only the run knows
-    profile: Any = None  # what runs in Python have shown of calls that no graph can look into
-    given_up: set[tuple[str, int]] | None = None  # lines whose branches were entered too often to be left out; None: all are
+    ends_by_run: bool = False  # only the run knows where an iterator of the program ends
+    profile: Any = None  # the results of library calls, as watched runs in Python have shown them
+    # Lines of branches that must not be left out any more, since they were entered too often; None: no branch may be left out.
+    given_up: set[tuple[str, int]] | None = None
     budget: float | None = None  # seconds that tracing with relaxed shapes may take
 
     def active(self) -> bool:
@@ -65,7 +66,7 @@ class Relaxations:
         return source in self.lists
 
     def presume_nothing(self) -> None:
-        """What was presumed may be what stands in the way of a graph."""
+        """Give up what was only presumed: it may be the reason why there is no graph."""
         for source in self.presumed:
             self.arrays.pop(source, None)
         self.presumed, self.presuming = set(), False

@@ -21,13 +21,13 @@ __all__ = ["ANYTHING", "NEVER_AGAIN", "Array", "Changed", "Kept", "Kind", "Live"
            "is_fresh", "join_kinds", "kind_of", "name_of_callee", "watched_arguments"]
 
 Site = tuple[str, int, str]  # the file and line of a call, and the name of what is called
-NEVER_AGAIN: Site = ("", 0, "")  # the place of a call that Python cannot take over: the program makes none there
+NEVER_AGAIN: Site = ("", 0, "")  # stands for a call in a run from which Python cannot go on; no call of the program is there
 INT_RANGE = 2**62
 MOST_PARTS = 32
 MOST_ELEMENTS = 1 << 10
 PLAIN = (str, bytes, int, float, bool, np.generic, type(None))
-MOST_COMPARED = 1 << 16  # elements of an array
-ALONE = 3  # references to an object that two frames pass on and nobody else knows
+MOST_COMPARED = 1 << 16  # arrays with more elements are not compared
+ALONE = 3  # references to an object that two frames pass on and that nobody else knows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -363,11 +363,11 @@ class Profile:
     """What runs in Python have shown of the calls that the graph cannot look into."""
 
     kinds: dict[Site, Kind] = dataclasses.field(default_factory=dict)
-    seen: set[Site] = dataclasses.field(default_factory=set)  # sites that a replay would meet
+    seen: set[Site] = dataclasses.field(default_factory=set)  # the sites that a replay would come by
     changing: set[Site] = dataclasses.field(default_factory=set)  # calls that change or keep an argument
     wanted: bool = False  # a trace has met a call of unknown kind
-    runs: int = 0  # in Python that were watched
-    updates: set[tuple[str, str, bool]] = dataclasses.field(default_factory=set)  # by functions that are called (`analysis.updates`)
+    runs: int = 0  # how many runs in Python were watched
+    updates: set[tuple[str, str, bool]] = dataclasses.field(default_factory=set)  # on what called functions count (`analysis.updates`)
     recursive: bool = False  # a function calls itself
     resized: list[Any] = dataclasses.field(default_factory=list)  # lists that a watched run left with another length; until a trace
 

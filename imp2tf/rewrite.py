@@ -176,7 +176,7 @@ class Rewriter:
         names = set(self.carried(stmts[-1], [rest]))
         if self.frame.live is not None:
             names |= rest.bound & self.frame.live.at_jumps(leaving, *stmts)
-        state = self.state([rest], stmts[0], sorted(names), exits=True)
+        state = self.state(stmts[0], sorted(names), exits=True)
         return [rest.definition, *state.setup, *quote("rt.rest(rest, state)", stmts[0], rest=rest.name, state=state.expr)]
 
     def statement(self, stmt: gast.stmt) -> list[gast.stmt]:
@@ -222,7 +222,7 @@ class Rewriter:
         needed = live.beyond(stmt) if stmt in live.after else bound
         return sorted(one for one in bound if one in needed or one in self.frame.scope.nonlocals)
 
-    def state(self, blocks: Sequence[Block], at: gast.AST, names: Sequence[str], exits: bool) -> StateCode:
+    def state(self, at: gast.AST, names: Sequence[str], exits: bool) -> StateCode:
         """The code of a `State` over `names`, with the exit under way if the statement may have one."""
         carried = [*([EXIT, RESULT] if exits and self.frame.exits else []), *names]
         if not carried:

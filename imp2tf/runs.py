@@ -49,7 +49,7 @@ class Run:
 
     @contextlib.contextmanager
     def stopping(self, frames: list[Frame], written: Callable[[], list[tuple[Any, Any]]]) -> Iterator[None]:
-        """What a host call raises ends the run, and is raised by the dispatcher as if from the user's lines.
+        """Inside, an exception of a host call ends the run; the dispatcher then raises it as if from the user's lines.
 
         What the call had written to the heap by then is committed first.
         """
@@ -69,7 +69,7 @@ class Run:
         return len(self.results) - 1
 
     def kept(self, number: int) -> Any:
-        """What a host call returned."""
+        """The value that a host call returned, by its number."""
         return self.results[number]
 
     call = staticmethod(calls.call)

@@ -35,13 +35,13 @@ SEEDS_TO_COME = "seeds_of_random_operations"  # the name of the operation that f
 class OperationSeeds:
     """Gives TensorFlow the seeds that a generator of Python's would give it, which are made many at a time."""
 
-    ahead = 1 << 12  # how many are known before a run
+    ahead = 1 << 12  # how many seeds are made before a run
 
     def __init__(self, generator: random.Random) -> None:
         *words, place = map(int, generator.getstate()[1])
         self._words = np.random.RandomState()
         self._words.set_state(("MT19937", np.array(words, np.uint32), place, 0, 0.0))
-        self.lock = threading.RLock()  # of runs, which know all their seeds when they begin
+        self.lock = threading.RLock()  # a run holds it, since it knows all its seeds when it begins
         self.global_seed = int(global_seed() or 0) % LARGEST
         self.position, self._found_at = 0, 0
         self._seeds = np.zeros([0], np.uint32)

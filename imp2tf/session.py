@@ -146,28 +146,28 @@ class Session:
         self.origins: dict[int, Source] = {}
         self.fetches: dict[tuple[Source, int], Any] = {}
         self.references: list[tuple[Any, Source]] = []
-        self.births: dict[int, int] = {}
-        self._births_under: dict[int, Log | None] = {}  # the log that was open then
-        self.sealed, self.taken = set[int](), set[int]()  # elements of lists of run-time length; those taken out of theirs
-        self.keys_of_dicts: set[int] = set()  # objects that dicts and sets know by their fields
+        self.births: dict[int, int] = {}  # the log depth at which each object of this trace was made, by id
+        self._births_under: dict[int, Log | None] = {}  # for each of them, the log that was open when it was made
+        self.sealed, self.taken = set[int](), set[int]()  # ids of elements of lists of run-time length; of those taken out
+        self.keys_of_dicts: set[int] = set()  # ids of objects that dicts and sets compare by their fields
         self.elements: dict[int, Any] = {}  # containers whose contents stand in a list of run-time length (`imp2tf.elements`)
-        self.uses_in_loops: list[Any] = []  # of these, those used in a loop that they are older than
+        self.uses_in_loops: list[Any] = []  # those of `elements` that were used in a loop and are older than it
         self.versions: collections.Counter[int] = collections.Counter()  # how often the order of a container has changed
-        # elements were changed; 1: an object may stand in two lists of run-time length, 2: also twice in one list
+        # Whether elements were changed. And 1 if an object may stand in two lists of run-time length, 2 if also twice in one list.
         self.changed_elements, self.shared_elements = False, 0
-        self.kept: list[Any] = []  # what is known by its id must not go before the trace has ended
+        self.kept: list[Any] = []  # objects that the trace knows by id: they must live as long as it
         self.callbacks: list[Any] = []  # see `callback`
         self.loop_memo: dict[Hashable, Any] = {}
         self.activations: list[Any] = []
-        self.ending: tuple[Any, ...] = ()  # the exceptions by which iterators end that are asked for an item now
-        self.trying = 0  # handlers that may want what is raised now
-        self.handlers: list[int] = []  # how deep in the program's calls these are
+        self.ending: tuple[Any, ...] = ()  # classes of exceptions by which the iterators end that are being asked for an item
+        self.trying = 0  # how many handlers of the program are around the code that is traced now
+        self.handlers: list[int] = []  # how deep in the program's calls each handler is
         self.courses: list[Any] = []  # stretches of the program that exceptions with a handler leave (`imp2tf.courses`)
         self.caught: list[Any] = []
         self.regions = 0
         self.loop_depth = 0  # the log depth of the innermost body of a loop
-        self.loops = 0  # of the regions, those that are bodies of loops
-        self.rolled = 0  # of these, those that stand for turns of a known number
+        self.loops = 0  # how many of the regions are bodies of loops
+        self.rolled = 0  # how many of these stand for turns of a known number
         self.unrolled: set[Hashable] = set()  # loops whose turns were found to differ
         self.assumptions: list[str] = []  # branches that the graph does without, and where they are
         self.left_in_loop: str | None = None  # why a turn of a loop may find that Python has to make the call
@@ -175,10 +175,10 @@ class Session:
         self.python_calls: list[tuple[str, Location | None]] = []
         self.host_ops: set[tuple[int, str]] = set()
         self.junctions: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
-        self.tells_ways = True  # of all junctions, not only of those that a tape of the program records
-        self.seeded = relaxations.seeded or global_seed() is not None  # random numbers come from eager's stream
-        self.draws_inside = False  # and the graph computes them
-        self.opaque: str | None = None  # a call that may have changed any Python state
+        self.tells_ways = True  # whether of all junctions, or only of those that a tape of the program records
+        self.seeded = relaxations.seeded or global_seed() is not None  # whether random numbers come from eager's stream
+        self.draws_inside = False  # whether the graph computes them itself
+        self.opaque: str | None = None  # a call that may have changed any Python state, as a reason
         self.outside = Outside()
         self.has_read_data = False
         self.draws: dict[int, list[Any]] = {}
@@ -191,8 +191,8 @@ class Session:
         self.disguises: list[Any] = []  # how libraries that the program runs in change its exceptions, innermost last
         self.consumers: list[Any] = []  # what the consumers of running generators may change: a State for each
         self.embedded = False
-        self.stop: Callable[[Any], None] | None = None  # how an exception of the program ends a run that no Python attends
-        self.refused: list[ConversionError] | None = None  # what a run without Python cannot do, where tracing goes on to find more
+        self.stop: Callable[[Any], None] | None = None  # how an exception of the program ends a run without Python
+        self.refused: list[ConversionError] | None = None  # what a run without Python cannot do; tracing goes on, to find more
         self.run: Any = None
 
     def in_another_thread(self) -> Session:

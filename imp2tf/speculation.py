@@ -23,7 +23,7 @@ from imp2tf.states import NO_STATE, State
 
 __all__ = ["branch", "choice", "undone"]
 
-MOST_ASSUMPTIONS = 8  # of one trace: each is found by tracing a branch in vain
+MOST_ASSUMPTIONS = 8  # in one trace: each costs a branch that is traced in vain
 
 # What a trace has found out of the program, and what it has put in the outermost graph, holds whether or not a part of it is given up.
 LASTING = frozenset({
@@ -90,7 +90,7 @@ def _assume(session: Session, wrong: tf.Tensor, failure: Fallback) -> None:
 
 @contextmanager
 def undone() -> Iterator[None]:
-    """What the trace did inside counts for nothing if it gives up."""
+    """Undo everything that the trace did inside if it gives up there."""
     session = current()
     before = {name: _copied(value) for name, value in vars(session).items() if name not in LASTING}
     try:

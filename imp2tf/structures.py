@@ -24,7 +24,7 @@ LEAVES = (
 
 
 class Structures:
-    """Of the arguments of one function."""
+    """The structures that the arguments of one function have had, call by call."""
 
     def __init__(self) -> None:
         self._seen: collections.Counter[Hashable] = collections.Counter()
@@ -55,7 +55,7 @@ def _reference(value: Any) -> Callable[[], Any]:
 
 
 class _Walk:
-    """What has been looked at."""
+    """The objects that were looked at while the structure of some arguments was read."""
 
     def __init__(self) -> None:
         self.left = MOST_OBJECTS

@@ -13,7 +13,7 @@ _registered: list[Any] = []
 
 
 def substitutions() -> int:
-    """How many substitutes there are; a graph is made for those that there were."""
+    """How many substitutes are registered. A graph is valid only for the number at the time it was traced."""
     return len(_registered)
 
 

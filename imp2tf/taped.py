@@ -42,8 +42,8 @@ from imp2tf.trials import Compiler
 
 __all__ = ["Taped"]
 
-MAX_WAYS = 256  # remembered for one graph
-MOST_ELEMENTS = 4096  # of a gradient that is looked at
+MAX_WAYS = 256  # so many ways of a run are remembered for one graph
+MOST_ELEMENTS = 4096  # larger gradients are not searched for zeros
 # Kinds of operations through which NaN flows back to all of their inputs, or that no gradient passes. Others may drop what flows, in part
 # (`x[0]`) or where it is closed (`tf.maximum`): zero is then eager's gradient, too.
 TRANSPARENT = frozenset({
@@ -59,7 +59,7 @@ TRANSPARENT = frozenset({
 
 
 class Taped:
-    """A concrete function as tapes are to see it; if it has `junctions`, its last result tells the way of the run."""
+    """A concrete function as gradient tapes see it. If it has `junctions`, its last result tells the way of the run."""
 
     def __init__(self, concrete: Any, captures: Sequence[Any], junctions: Sequence[Told], may_inline: Callable[[], bool],
                  may_switch: bool, compiler: Compiler | None = None) -> None:
@@ -86,7 +86,7 @@ class Taped:
 
     @property
     def tier(self) -> str:
-        """How calls run that no tape records."""
+        """How the calls run that no tape records."""
         return self._unrecorded.tier if isinstance(self._unrecorded, DirectCall) else "graph"
 
     def __call__(self, captured: list[Any]) -> list[tf.Tensor]:
@@ -224,7 +224,7 @@ class _FirstOrder(_Run):
         return found
 
     def _told_apart(self, found: list[Any], given: Sequence[Any]) -> list[Any]:
-        """Gradients of zero, or rows of zero in those of stacked elements, are None where nothing flows: there not even NaN arrives."""
+        """Make gradients (or rows of stacked ones) that are zero None where nothing flows: where not even NaN arrives."""
         suspects = [place for place, one in enumerate(found) if isinstance(one, tf.Tensor) and _has_zero_rows(one)]
         if not suspects:
             return found

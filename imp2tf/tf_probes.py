@@ -88,7 +88,7 @@ def _probe_cond() -> bool:
 
 
 def _probe_sums() -> bool:
-    """What the optimizer gets wrong in branches if it is let."""
+    """Whether sums in branches, which the optimizer gets wrong if it may, come out right."""
     x, y = tf.ones([3]), tf.constant(2.0)
 
     def program() -> list[tf.Tensor]:

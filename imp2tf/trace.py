@@ -148,7 +148,7 @@ def _ready_to_run(concrete: Any, run: Run, parts: dict[str, Any], options: Optio
 
 
 def _note_state(session: Session) -> None:
-    """Numbers that were constants of the trace and that the call changes are no constants of the next one: trace again at once."""
+    """Trace again at once if the call changes numbers that were constants of the trace; the next trace takes them as inputs."""
     found = set()
     for place, value in session.store.items():
         before = session.reads.get(place)
@@ -178,7 +178,7 @@ def kinds_of(relaxations: Relaxations, parameters: Parameters, args: Sequence[An
 
 
 def _refuse_unrepeatable(session: Session, concrete: Any) -> None:
-    """Where Python may have to go on from the middle of a run, all that the run does must be repeatable."""
+    """Fall back if Python may have to go on from the middle of a run, and the run does something that cannot be repeated."""
     outside = session.outside
     if outside.needs_replay is None:
         return
@@ -211,7 +211,7 @@ def _way(session: Session, results: list[tf.Tensor], parts: dict[str, Any]) -> l
 
 
 def graph_name(name: str) -> str:
-    """What TensorFlow allows as the name of a graph."""
+    """A name as TensorFlow allows it for a graph."""
     return re.sub(r"\W", "_", name.rpartition(".")[2], flags=re.ASCII).strip("_") or "function"
 
 

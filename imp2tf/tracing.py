@@ -42,12 +42,13 @@ from imp2tf.trace import AlwaysRaises, trace_call
 __all__ = ["FallbackRecord", "Ready", "Tracer"]
 
 MAX_ALWAYS_RAISED = 16
-FAR = 3  # graphs that are tried before one that is used is brought forward
+MOST_IN_FRONT = 3  # a graph that is used is moved to the front if more graphs than that are tried before it
 MOST_MISSES_SHOWN = 5
-COMMON = 0.25  # of the calls that come with the same structure
-CALLS_THAT_PAY = 4  # for one trace
-MOST_GRAPHS = 16  # times the limit: for as many objects of a class
-LEAST_BUDGET, BUDGET_FACTOR = 1.0, 8.0  # seconds, times the first trace: library code may unroll for unknown shapes
+COMMON_SHARE = 0.25  # a structure is common if at least that part of the calls came with it
+CALLS_THAT_PAY = 4  # so many calls of graphs pay for one trace
+MOST_GRAPHS = 16  # times `recompile_limit`: graphs for that many objects of a class
+# With relaxed shapes, a trace may take so many seconds, or so many times as long as the first: library code may unroll for unknown shapes.
+LEAST_BUDGET, BUDGET_FACTOR = 1.0, 8.0
 
 
 @dataclasses.dataclass
@@ -103,7 +104,7 @@ class Tracer:
         self.counts: collections.Counter[str] = collections.Counter()
         self.fallbacks: dict[tuple[str, Location | None], FallbackRecord] = {}
         self.settled: FallbackRecord | None = None
-        self.watches = 0  # runs that are still watched although there are no more attempts
+        self.watches = 0  # how many more calls are watched although tracing has been given up
         self.last_failure: FallbackRecord | None = None
         self.failures_in_a_row = 0
         self.misses: collections.deque[str] = collections.deque(maxlen=100)
@@ -113,7 +114,7 @@ class Tracer:
         self.context = eager_context()
 
     def _forget_graphs(self) -> None:
-        """Functions have got substitutes since: what was traced, or given up, may be traced otherwise now."""
+        """Forget all graphs, because substitutes were registered since: everything may be traced differently now."""
         with self.lock:
             self.substitutions = substitutions()
             self.graphs, self.settled, self.failures_in_a_row = [], None, 0
@@ -130,19 +131,19 @@ class Tracer:
         for place, graph in enumerate(self.graphs):
             captured = None if graph.untold and tape_may_record() else graph.admit(values)
             if captured is not None:
-                if place > FAR:
+                if place > MOST_IN_FRONT:
                     self._bring_forward(graph)
                 return graph, captured
         return None
 
     def _bring_forward(self, graph: Graph) -> None:
-        """Graphs that are used stay in front; those that are not come to the end, where they are dropped."""
+        """Move a graph that is used to the front. Graphs that are not used come to the end, where they are dropped."""
         with contextlib.suppress(ValueError):  # another thread did it, or it was dropped
             self.graphs.remove(graph)
             self.graphs.insert(0, graph)
 
     def _start_anew(self) -> None:
-        """TensorFlow was set up anew: it has forgotten the graphs."""
+        """Forget all graphs, because TensorFlow was set up anew and has forgotten them."""
         self.graphs, self.context = [], eager_context()
 
     def _new_graph(self, values: Sequence[Any]) -> Ready | ConversionError:
@@ -174,7 +175,7 @@ class Tracer:
     def _costs_too_much(self, values: Sequence[Any]) -> str | None:
         """Why a trace is not expected to pay. One for a structure that is one of many has to be paid for before."""
         traces, served = self.counts["traces"], self.counts["graph_calls"]
-        if self.profile.recursive and not self.options.fullgraph and self.structures.note(values) < COMMON:
+        if self.profile.recursive and not self.options.fullgraph and self.structures.note(values) < COMMON_SHARE:
             rare = "the function calls itself, and few calls share a structure of objects"
             return None if self.account.has_earned(traces, served) else rare
         seldom = bool(self.graphs) and not self.account.affords(traces, served)
@@ -251,7 +252,7 @@ class Tracer:
         return found
 
     def _give_up_relaxing(self) -> None:
-        """What was relaxed steers Python: keep it constant from now on."""
+        """Keep what was relaxed constant from now on, because it steers Python."""
         relaxed = {source for source, _ in self.relaxations.shapes} | set(self.relaxations.arrays)
         self.relaxations.constant |= self.relaxations.numbers | relaxed
         self.relaxations.presume_nothing()

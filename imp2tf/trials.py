@@ -16,13 +16,15 @@ from typing import Any, Protocol
 
 __all__ = ["APART", "COMPILED", "INLINE", "INLINE_FUNCTIONS", "INLINE_SECONDS", "OPTIMISED", "QUICK", "Compiler", "Form", "Trial"]
 
-CALLS, SLOW_CALLS, SLOW = 12, 3, 5e-3  # calls that decide, and how many of those that take this many seconds
-AGAIN = 3  # of them, where one form was timed some time ago
+CALLS, SLOW_CALLS, SLOW = 12, 3, 5e-3  # so many calls decide; of slow calls, which take that many seconds, fewer
+AGAIN = 3  # so many calls decide where the other form was timed some time ago
 INLINE_SECONDS, INLINE_FUNCTIONS = 5e-4, 500  # TensorFlow never forgets a function that ran on the calling thread
-OPTIMISER = 10.0  # what calls take before it is tried, in terms of the first run: it takes two or three of those, and gains seldom much
+# TensorFlow's optimizer, which seldom gains, takes two or three times as long as the first run. It is tried after so many times that.
+OPTIMISER = 10.0
 GAIN = 0.97
-COMPILED_SECONDS = 1e-4  # it takes about as long to call what XLA has compiled
-COMPILING_SHARE = 0.5  # of the predicted time, to be spent before: the process may have to wait for the compiler before it can end
+COMPILED_SECONDS = 1e-4  # to call what XLA has compiled takes about as long
+# Calls must have taken that part of the predicted time to compile before: the end of the process may have to wait for the compiler.
+COMPILING_SHARE = 0.5
 FIRST_LOOK = 0.2  # seconds that compiling takes at least
 COMPILED_GAIN, HOPELESS = 0.93, 3.0
 REVIEWS = (50, 500)  # calls after which a twin that was taken is compared once more: on a busy machine the first comparison may err
@@ -70,7 +72,7 @@ class Trial:
         next(self._steps)
 
     def took(self, form: Form, seconds: float) -> None:
-        """A call in some form took this long."""
+        """Note how long a call in some form took."""
         if form != self.form or not self._lock.acquire(blocking=False):
             return  # of several threads, one is heard
         try:

@@ -21,7 +21,7 @@ __all__ = [
 
 
 class Sentinel:
-    """A value of its own, known by identity."""
+    """A marker, known by its identity."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -188,7 +188,7 @@ class StandIn:
     ends = True
 
     def refuse(self) -> NoReturn:
-        """Leave a use to Python."""
+        """Fall back: this use of the value is left to Python."""
         fall_back(UnsupportedSyntax, f"{self.what} is used other than by a loop over all its items")
 
 

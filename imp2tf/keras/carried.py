@@ -123,7 +123,7 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: An
 
 
 def _carrying_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, limit: Any) -> Any:
-    """The same loop as one of the trace."""
+    """The same loop, as a loop of the trace."""
     start = tf.nest.flatten(loop_vars)
     held = [tf.constant(0), *map(_carried, start)]
 

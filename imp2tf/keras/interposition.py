@@ -226,7 +226,7 @@ def _guard(session: Session, source: PlacePart, value: Any) -> None:
 
 
 def _guard_class(session: Session, cls: type, name: str) -> None:
-    """A method of the user may be replaced in its class."""
+    """Guard a name in a class of the user, since its method may be replaced."""
     holder = next(base for base in cls.__mro__ if name in base.__dict__)
     session.guard(PlacePart(session.source_of(holder), Attribute, name), "identity", holder.__dict__[name])
 
@@ -288,7 +288,7 @@ def _convert_calls_of(cls: type) -> None:
 
 
 def _at_once(build: Callable[..., Any]) -> Callable[..., Any]:
-    """What makes variables is run once, as plain Python."""
+    """Run a method that makes variables once, as plain Python."""
 
     @functools.wraps(build)
     def built(*args: Any, **kwargs: Any) -> Any:

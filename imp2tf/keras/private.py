@@ -179,7 +179,7 @@ def strategy_of(model: Any) -> Any:
 
 
 def reduced(values: Any, strategy: Any, reduction: str) -> Any:
-    """One value for those of all replicas."""
+    """One value that combines those of all replicas."""
     return _trainer.reduce_per_replica(values, strategy, reduction=reduction)
 
 
@@ -218,7 +218,7 @@ def reads_static_batch(owner: Any, name: str) -> bool:
 
 
 def settings() -> tuple[Any, ...]:
-    """What of Keras's global settings decides what a step computes."""
+    """The global settings of Keras on which the computation of a step depends."""
     config = keras.config
     return config.floatx(), config.epsilon(), config.image_data_format(), config.dtype_policy(), config.is_traceback_filtering_enabled()
 

@@ -51,7 +51,7 @@ def on_all_replicas(model: Any, step: Callable[[Any], Any]) -> Callable[[Any], A
 
 
 def reduced(values: Any, model: Any, reduction: str) -> Any:
-    """One value for those of all replicas of all workers."""
+    """One value that combines those of all replicas of all workers."""
     strategy = private.strategy_of(model)
     if reduction == "concat" or not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
         return private.reduced(values, strategy, reduction)

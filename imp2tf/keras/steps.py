@@ -116,7 +116,7 @@ class Step:
 
 
 def step_function(model: keras.Model, kind: str) -> Callable[[Any], Any]:
-    """What ``fit`` and ``evaluate`` call with an iterator: one or more steps, and the logs of the last one."""
+    """The function that ``fit`` and ``evaluate`` call with an iterator: it runs one or more steps and returns the logs of the last one."""
     step, batches = Step(model, kind), _Batches()
 
     def function(iterator: Any) -> Any:
@@ -166,7 +166,7 @@ def _as_logs(outputs: Any) -> Any:
 
 
 def predict_function(model: keras.Model) -> Callable[[list[Any]], Any]:
-    """What ``predict`` calls with a list of batches: their outputs as one batch."""
+    """The function that ``predict`` calls with a list of batches: it returns their outputs as one batch."""
     step = Step(model, "predict")
 
     def function(data: list[Any]) -> Any:

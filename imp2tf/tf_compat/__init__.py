@@ -38,6 +38,7 @@ from imp2tf.tf_compat.graphs import (
 )
 from imp2tf.tf_compat.operations import (
     attribute_value,
+    copied_operation,
     devices_of,
     has_gradient,
     is_stateful_op,
@@ -90,6 +91,7 @@ __all__ = [
     "capture_at_call_time",
     "captures_of",
     "compiled_copy",
+    "copied_operation",
     "copied_variable",
     "copy_handle_data",
     "devices_of",

@@ -20,8 +20,8 @@ from imp2tf.tf_compat.private import ops as _ops
 from imp2tf.tf_compat.private import runtime as _runtime
 from imp2tf.trials import APART, COMPILED, QUICK, Compiler, Form, Trial
 
-MOST_MISSES = 3  # calls that the twin of a graph may not be able to serve
-OTHER: Form = ()  # of a call that says nothing about the form on trial
+MOST_MISSES = 3  # a twin that cannot serve so many calls is given up
+OTHER: Form = ()  # the form of a call that says nothing about the form on trial
 REFUSALS = (tf.errors.OpError, _core._NotOkStatusException)
 
 
@@ -181,13 +181,13 @@ class _Named:
         self.name = name
 
     def add_to_graph(self, graph: Any) -> None:
-        """It is known already."""
+        """Do nothing: the graph knows the function already."""
 
 
 def direct_call(
     concrete: Any, may_inline: Callable[[], bool], may_switch: bool, compiler: Compiler | None = None,
 ) -> Callable[[list[tf.Tensor]], list[tf.Tensor]]:
-    """How to call a concrete function on what it captures while no tape watches that."""
+    """A function that calls a concrete function on the tensors it captures, while no tape watches them."""
     if switches.PRIVATE_CALLS:
         with contextlib.suppress(AttributeError):
             return DirectCall(concrete._inference_function, may_inline, may_switch, compiler)

@@ -57,7 +57,7 @@ def from_dlpack(capsule: Any) -> tf.Tensor:
 
 
 def eager_context() -> object:
-    """What graphs belong to; another one after TensorFlow was set up anew."""
+    """The eager context, to which graphs belong. It is another one after TensorFlow was set up anew."""
     return _context.context()
 
 
@@ -67,7 +67,7 @@ def in_eager_mode() -> bool:
 
 
 def fetching(iterator: Any) -> Callable[[Any], Any]:
-    """What gives the next element of a dataset's iterator, without an executor made for each call where elements are plain tensors.
+    """A function that gives the next element of a dataset's iterator. For plain tensors, it makes no executor for each call.
 
     It takes the iterator and holds nothing of it: one that outlives its loop keeps threads, and a process may wait for these as it ends.
     """
@@ -100,12 +100,12 @@ def operations_are_watched() -> bool:
 
 
 def global_seed() -> int | None:
-    """What `tf.random.set_seed` was last given."""
+    """The seed that was last given to `tf.random.set_seed`."""
     return _context.global_seed()
 
 
 def seed_generator() -> Any:
-    """What gives a seed to each random operation that has none of its own."""
+    """The generator that gives a seed to each random operation without one of its own."""
     return getattr(_context.context(), "_rng", None)
 
 

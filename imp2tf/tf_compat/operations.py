@@ -107,6 +107,13 @@ def new_operation(
     return op
 
 
+def copied_operation(op: tf.Operation, inputs: Sequence[tf.Tensor]) -> tf.Operation:
+    """The same operation on other inputs, in the graph that is being built."""
+    graph: Any = tf.compat.v1.get_default_graph()
+    attributes = {name: value for name, value in op.node_def.attr.items() if not name.startswith("_")}
+    return graph._create_op_internal(op.type, list(inputs), [one.dtype for one in op.outputs], attrs=attributes, op_def=op.op_def)
+
+
 def is_stateful_op(name: str) -> bool:
     """Whether an operation type is registered as stateful; unknown types count as such."""
     definition = _op_def_registry.get(name)

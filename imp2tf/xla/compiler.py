@@ -25,12 +25,12 @@ from imp2tf.xla.twin import MISSED, twin_of
 
 __all__ = ["Compiler", "may_compile"]
 
-MOST_TWINS = 200  # TensorFlow keeps what is compiled
-MOST_SHAPES = 4  # of the inputs of one graph: XLA compiles for each
-MOST_BYTES = 1 << 29  # of variables that are copied
-FIXED = 0.2  # seconds that compiling takes, whatever it is
+MOST_TWINS = 200  # in one process: TensorFlow never frees what was compiled
+MOST_SHAPES = 4  # of the inputs of one graph: XLA compiles for each combination
+MOST_BYTES = 1 << 29  # of variables: the thread works on copies of them
+FIXED = 0.2  # seconds that compiling takes even for a small graph
 TOLERANCE = {tf.float64: 1e-6, tf.float32: 1e-3}
-PRIORITY = 5  # the program's own threads come first
+PRIORITY = 5  # the niceness of the thread: the program's own threads come first
 Shapes = tuple[Any, ...]
 
 
@@ -45,22 +45,22 @@ def may_compile(options: Options) -> bool:
 class Compiler:
     """The compiled twin of one graph: asked for, made, ready or refused."""
 
-    twins = 0  # that were made
-    seconds_each = 8e-3  # for an operation, as it was found
+    twins = 0  # how many were made in this process
+    seconds_each = 8e-3  # the time to compile one operation, as measured so far
     _working = threading.Lock()
 
     def __init__(self, graph: FuncGraph) -> None:
         self.missed = MISSED
         self.function: Any = None  # once it is ready
         self.ended = False
-        self.shapes: Shapes = ()  # that it is for, of the inputs whose shapes vary
+        self.shapes: Shapes = ()  # the shapes that the twin is for, of those inputs whose shapes vary
         self.places = [i for i, one in enumerate(graph.inputs) if one.dtype != tf.resource and not one.shape.is_fully_defined()]
         self._graph = graph
         self._seen: collections.Counter[Shapes] = collections.Counter()
         self._weight = 0
 
     def predicted(self) -> float:
-        """How many seconds it will take."""
+        """The predicted time to compile, in seconds."""
         if not self._weight:
             self._weight = sum(map(weight_of, self._graph.get_operations()))
         return FIXED + self.seconds_each * self._weight
@@ -138,7 +138,7 @@ _at_work: list[threading.Thread] = []
 
 @atexit.register
 def _finish() -> None:
-    """TensorFlow must not be taken down while it compiles."""
+    """At the end of the program, wait for the thread: TensorFlow must not be taken down while it compiles."""
     for thread in list(_at_work):
         thread.join()
 

@@ -17,8 +17,8 @@ from imp2tf.xla.rules import LOOPS, OPAQUE, is_alike, weight_of
 __all__ = ["Parts", "in_order", "is_pure", "parts_of", "read_by"]
 
 READS = frozenset({"ReadVariableOp", "ResourceGather", "VariableShape"})
-QUIET = READS | {"Assert", "If", "While"}  # stateful only by what is in them
-LEAST_WEIGHT, LEAST_SHARE = 8, 0.3  # of a core that is worth it
+QUIET = READS | {"Assert", "If", "While"}  # these are stateful only by what is in them
+LEAST_WEIGHT, LEAST_SHARE = 8, 0.3  # a smaller core, or a smaller part of the graph, is not worth compiling
 
 
 @dataclasses.dataclass(frozen=True)

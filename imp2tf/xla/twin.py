@@ -85,13 +85,13 @@ class _Builder:
         return Twin(whole, first, called, plain, [i for i, one in enumerate(self.wanted) if one.dtype in OPAQUE])
 
     def _first(self, *args: tf.Tensor) -> list[tf.Tensor]:
-        """What the core is computed from."""
+        """Compute the tensors that the core needs."""
         known = self._fed(self.graph.inputs, args)
         self._import(self.parts.before, known)
         return [known[one.name] for one in self.wanted]
 
     def _core(self, *args: tf.Tensor) -> list[tf.Tensor]:
-        """Whether all checks hold, and what the rest needs."""
+        """Compute whether all checks hold, and the tensors that the rest needs."""
         known = self._fed(self.wanted, args)
         holds = _all(self._place(self._with_static(self.parts.core), known))
         return [holds, *(known[one.name] for one in self.given)]
@@ -150,7 +150,7 @@ class _Builder:
         return list(tf.cond(inputs[0], lambda: self._inside(then, inputs[1:]), lambda: self._inside(other, inputs[1:])))
 
     def _loop(self, op: tf.Operation, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
-        """It ends when a check does not hold. Variables are no variables of the loop."""
+        """A loop that ends when a check does not hold. Variables of the program are no variables of the loop."""
         test, body = bodies_of(op.graph, op)
         carried = [place for place, one in enumerate(inputs) if one.dtype != tf.resource]
 

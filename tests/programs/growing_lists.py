@@ -719,6 +719,58 @@ def nan_is_found_by_identity() -> World:
     return fn, each(f32([float("nan"), 1.0]), f32([1.0]))
 
 
+@program("growing_lists", graph=True, grad=True)
+def a_tensor_of_the_program_appended_again_and_again() -> World:
+    kept = [f32(1.0), f32(2.0)]
+    made = []
+
+    def fn(x, v):
+        for e in v:
+            if e > 0:
+                kept.append(x)
+        out = []
+        for _ in v:
+            out.append(x)
+        made.extend(out)
+        return kept, out
+    calls = [call(f32(x), f32([1.0, -1.0, 2.0])) for x in (2.0, -1.0)]
+    return fn, calls, lambda: (kept, made, [one is other for one in kept for other in made])
+
+
+@program("growing_lists", graph=True, grad=True)
+def a_computed_tensor_appended_again_and_again() -> World:
+    kept = []
+
+    def fn(x, v):
+        kept.append(x)
+        x = x * 2.0
+        for e in v:
+            if e > 0:
+                continue
+            kept.append(x)
+        return kept, x
+    calls = [call(f32(x), f32(v)) for x, v in ((2.0, [-1.0, 1.0, -2.0]), (-1.0, [-3.0, -1.0]), (0.5, [1.0]))]
+    return fn, calls, lambda: (kept, [one is other for one in kept for other in kept])
+
+
+@program("growing_lists", graph=True)
+def appended_after_others_and_between() -> World:
+    rows = [f32(0.5)]
+
+    def fn(x, y, v):
+        rows.append(y)
+        for e in v:
+            for _ in tf.range(2):
+                if e > 0:
+                    rows.append(x)
+        rows.append(y)
+        rows.append(x * 2.0)
+        return len(rows)
+
+    calls = [call(f32(x), f32(y), f32([1.0, -1.0, 2.0])) for x, y in ((2.0, 3.0), (-1.0, 0.5))]
+    return fn, calls, lambda: (rows, [one is other for one in rows for other in rows])
+
+
 @program("growing_lists", graph=True)
 def mean_of_losses_after_updates() -> World:
     weight = tf.Variable(1.0)

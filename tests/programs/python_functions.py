@@ -55,9 +55,10 @@ def a_generator_over_values_of_the_call() -> World:
         def items():
             yield x
             yield x * 2.0
+        total = x
         for v in tf.data.Dataset.from_generator(items, output_signature=tf.TensorSpec([], tf.float32)):
-            x = x + v
-        return x
+            total = total + v
+        return total
     return fn, each(f32(0.0), f32(1.0))
 
 

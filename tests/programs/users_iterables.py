@@ -99,6 +99,18 @@ def getters_of_operator() -> World:
     return fn, each(f32(0.0), f32(2.0), f32(3.0)), lambda: [one.n for one in team]
 
 
+class Filtered(Pair):
+    filters = True    # a name that iterations of the trace have, too
+
+
+@program("users_iterables", graph=True)
+def object_with_a_field_of_a_common_name() -> World:
+    def fn(x):
+        pair = Filtered(x, x * 2.0, x - 1.0)
+        return max(pair), min(pair, key=lambda one: -one), any(one > 3.0 for one in pair), all(one > 0.0 for one in pair)
+    return fn, each(f32(1.0), f32(2.0))
+
+
 @program("users_iterables", graph=True)
 def percent_of_a_dict() -> World:
     def fn(x):
