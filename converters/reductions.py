@@ -119,8 +119,9 @@ def _first_that(value: Any, wanted: bool) -> Any:
     if pushed is not None:
         return _first_pushed(pushed, wanted)
     if isinstance(value, GeneratorValue):
-        value = MapCursor(value.opened().step, cursor_over(value.iterable))
-    if isinstance(value, MapCursor):
+        items, step = drained(value.opened().iterable), value.step
+        value = MapCursor(step, cursor_over(value.iterable)) if items is None else value
+    elif isinstance(value, MapCursor):
         items, step = drained(value.cursor), value.function
     else:
         items, step = None if is_users_iterable(value) else drained(value), None
