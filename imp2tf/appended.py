@@ -111,19 +111,22 @@ def _through_block(handle: tf.Tensor) -> tuple[dict[int, tf.Tensor], tf.Tensor |
 class _Following:
     """Follows a list back to what it was before a branch or loop, or to an empty list."""
 
-    def __init__(self, entry: tf.Tensor | None) -> None:
-        self.entry = entry
-        self.seen: set[tuple[int, int]] = set()
+    def __init__(self, entry: tf.Tensor | None, looks_up: bool = True) -> None:
+        self.entry, self.looks_up = entry, looks_up
+        self.seen: set[tuple[int, str]] = set()    # lists that were followed, or are being followed: all that is found is united
 
     def appended(self, handle: tf.Tensor, at: _Inside | None) -> dict[int, tf.Tensor]:
         """The tensors of the outermost graph that were appended, by id."""
         found: dict[int, tf.Tensor] = {}
+        if (id(handle.graph), handle.name) in self.seen:
+            return found
+        self.seen.add((id(handle.graph), handle.name))
         while True:
             op = handle.op
             if (at is None and _is(handle, self.entry)) or (self.entry is None and op.type == "EmptyTensorList"):
                 return found
             if op.type == "TensorListPushBack":
-                found |= _values(*_outermost(op.inputs[1], at))
+                found |= _values(*_outermost(op.inputs[1], at), self.looks_up)
             elif op.type != "Identity":
                 break
             handle = op.inputs[0]
@@ -150,9 +153,6 @@ class _Following:
         return found
 
     def _of_loop(self, op: tf.Operation, place: int, at: _Inside | None) -> dict[int, tf.Tensor]:
-        if (id(op), place) in self.seen:
-            return {}
-        self.seen.add((id(op), place))
         body, = _graphs_of(op)
         return self.appended(op.inputs[place], at) | self.appended(body.outputs[place], _Inside(body, op, op.inputs, at))
 
@@ -165,11 +165,11 @@ def _graphs_of(op: tf.Operation) -> list[FuncGraph]:
     return known
 
 
-def _values(tensor: tf.Tensor, at: _Inside | None) -> dict[int, tf.Tensor]:
+def _values(tensor: tf.Tensor, at: _Inside | None, looks_up: bool) -> dict[int, tf.Tensor]:
     """What an appended tensor may be: itself, perhaps of a graph inside and so none of the program's; or any element of another list."""
-    if tensor.op.type == "TensorListGetItem":
+    if looks_up and tensor.op.type == "TensorListGetItem":
         with contextlib.suppress(_Unknown):
-            return _Following(None).appended(tensor.op.inputs[0], at)
+            return _Following(None, looks_up=False).appended(tensor.op.inputs[0], at)
     return {id(tensor): tensor}
 
 
