@@ -167,6 +167,10 @@ def in_place(op: str, a: Any, b: Any) -> Any:
     if isinstance(a, Union) and any(is_container(one) for one in a.alternatives):
         return over(a, lambda one: in_place(op, one, b))
     if is_container(a):
+        if isinstance(b, Union) and any(isinstance(one, ARITHMETIC) for one in b.alternatives):
+            return over(b, lambda one: in_place(op, a, one))
+        if op in ("+", "*") and isinstance(a, (list, collections.deque)) and _takes_sequences(b, op):
+            return binary_operation(op, a, b)
         return _container_in_place(op, a, b)
     method = _user_method(a, f"__{IN_PLACE[op].__name__.strip('_')}__")
     if method is not None:
@@ -175,6 +179,14 @@ def in_place(op: str, a: Any, b: Any) -> Any:
         change_array(IN_PLACE[op], a, b)
         return a
     return binary_operation(op, a, b, IN_PLACE[op])
+
+
+ARITHMETIC = (tf.Tensor, tf.Variable, np.ndarray, np.generic)
+
+
+def _takes_sequences(value: Any, op: str) -> bool:
+    """Whether a value has arithmetic of its own: Python asks that before it extends or repeats a list in place."""
+    return isinstance(value, ARITHMETIC) or _user_method(value, f"__r{BINARY[op].__name__.strip('_')}__") is not None
 
 
 UPDATES = {"|": "update", "&": "intersection_update", "-": "difference_update", "^": "symmetric_difference_update"}

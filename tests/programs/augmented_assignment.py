@@ -1,6 +1,8 @@
 """Augmented assignments: on names, attributes, elements; in-place for containers, new for tensors."""
 from __future__ import annotations
 
+import collections
+
 import numpy as np
 import tensorflow as tf
 
@@ -261,3 +263,89 @@ def refused_and_told_what_was_refused() -> World:
             x = x + v
         return told, x
     return fn, [call(f32([1.0]), 1), call(f32([1.0, 2.0]), 1)]
+
+
+@program("augmented_assignment", graph=True)
+def list_and_a_tensor() -> World:
+    """A tensor has arithmetic of its own, which Python asks before it extends the list: the sum is a tensor, the list as it was."""
+    kept = [f32(1.0), f32(2.0)]
+
+    def fn(x):
+        values = kept
+        values += x
+        made = [x, x * 2.0]
+        made += x
+        return values, made
+    return fn, [call(f32([1.0, 5.0])), call(f32([3.0, 4.0]))], lambda: kept
+
+
+@program("augmented_assignment")
+def list_and_a_tensor_in_a_branch() -> World:
+    kept = [f32(1.0), f32(2.0)]
+
+    def fn(x, chosen):
+        values = kept
+        if chosen > 0.0:
+            values += x
+        return values
+    return fn, [call(x, f32(sign)) for x in (f32(1.0), f32([1.0, 2.0])) for sign in (1.0, -1.0)], lambda: kept
+
+
+@program("augmented_assignment")
+def list_and_a_tensor_in_a_loop_and_a_method() -> World:
+    class Sum:
+        def __init__(self):
+            self.values = [f32(1.0)]
+
+        def step(self, x):
+            for v in x:
+                self.values += x * v
+            return self.values
+    total = Sum()
+    return total.step, [call(f32([1.0])), call(f32([2.0]))], lambda: total.values
+
+
+@program("augmented_assignment")
+def list_and_variables_and_arrays() -> World:
+    weight = tf.Variable([1.0, 2.0])
+    array = np.array([1.0, 2.0], np.float32)
+
+    def fn(x):
+        a, b, c = [1.0, 2.0], [1.0, 2.0], [3.0]
+        a += weight
+        b += array
+        c *= x
+        return a, b, c
+    return fn, [call(f32(2.0)), call(f32(3.0))]
+
+
+@program("augmented_assignment")
+def list_and_an_object_with_reflected_operators() -> World:
+    class Total:
+        def __radd__(self, other):
+            return sum(other)
+
+        def __rmul__(self, other):
+            return "times"
+
+    def fn(x):
+        values, others, plain = [x, x * 2.0], [x], [x]
+        values += Total()
+        others *= Total()
+        plain += (x, x)
+        return values, others, plain
+    return fn, [call(f32(1.0)), call(f32(2.0))]
+
+
+@program("augmented_assignment")
+def deque_and_a_tensor() -> World:
+    def fn(x):
+        waiting = collections.deque([1.0, 2.0])
+        waiting += [3.0]
+        told = None
+        try:
+            waiting += x
+        except (TypeError, ValueError) as error:
+            told = type(error).__name__
+        return list(waiting) if isinstance(waiting, collections.deque) else waiting, told
+    return fn, [call(f32([1.0, 2.0, 3.0]))]
