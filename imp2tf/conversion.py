@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import marshal
 import threading
 import types
 import weakref
@@ -15,7 +14,7 @@ import gast
 from imp2tf.analysis.flow import has_await, has_yield
 from imp2tf.analysis.updates import Updates, updates_of
 from imp2tf.analysis.walking import walk
-from imp2tf.disk_cache import code_key, disk_cache
+from imp2tf.disk_cache import kept_or_made
 from imp2tf.errors import NoSource, UnsupportedSyntax, fall_back
 from imp2tf.inversion import invert_generators
 from imp2tf.namespace import rt
@@ -73,27 +72,13 @@ def convert_code(function: types.FunctionType) -> ConvertedCode:
     with _lock:
         key = function.__code__, function.__code__.co_filename
         if key not in _codes:
-            _codes[key] = _kept_or_converted(function)
+            _codes[key] = ConvertedCode(*kept_or_made("code", function, _convert))
         return _codes[key]
 
 
-def _kept_or_converted(function: types.FunctionType) -> ConvertedCode:
-    cache = disk_cache()
-    key = code_key(function) if cache is not None else None
-    if cache is None or key is None:
-        return _convert(function)
-    kept = cache.load("code", key)
-    if kept is not None:
-        return ConvertedCode(*marshal.loads(kept))
-    converted = _convert(function)
-    cache.save("code", key, marshal.dumps((converted.code, converted.operators, converted.updates)))
-    return converted
-
-
-def _convert(function: types.FunctionType) -> ConvertedCode:
+def _convert(function: types.FunctionType) -> tuple[types.CodeType, str, Updates]:
     found = _rewritten(function)
-    code = compile_node(found.source, found.tree, function, (found.operators, *EXTRA))
-    return ConvertedCode(code, found.operators, found.updates)
+    return compile_node(found.source, found.tree, function, (found.operators, *EXTRA)), found.operators, found.updates
 
 
 class _Rewritten(NamedTuple):

@@ -12,19 +12,22 @@ import hashlib
 import hmac
 import importlib.util
 import linecache
+import marshal
 import os
 import secrets
 import stat
 import sys
 import tempfile
 import types
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import gast
 
 from imp2tf.logs import log
 
-__all__ = ["DiskCache", "code_key", "disk_cache", "text_digest"]
+__all__ = ["DiskCache", "code_key", "disk_cache", "kept_or_made", "text_digest"]
 
 VARIABLE = "IMP2TF_CACHE_DIR"
 MOST_ENTRIES = 8192  # beyond this, the older half goes
@@ -160,6 +163,24 @@ def text_digest(filename: str, module_globals: dict[str, object] | None = None) 
     if known is None or known[0] is not lines:
         known = _digests[filename] = lines, hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
     return known[1]
+
+
+def kept_or_made(kind: str, function: types.FunctionType, make: Callable[[types.FunctionType], Any]) -> Any:
+    """What `make` makes of a function's code, from disk if an earlier process has left it there; None is not kept.
+
+    It may consist of whatever `marshal` writes: code objects, and plain values.
+    """
+    cache = disk_cache()
+    key = code_key(function) if cache is not None else None
+    if cache is None or key is None:
+        return make(function)
+    kept = cache.load(kind, key)
+    if kept is not None:
+        return marshal.loads(kept)
+    made = make(function)
+    if made is not None:
+        cache.save(kind, key, marshal.dumps(made))
+    return made
 
 
 def code_key(function: types.FunctionType) -> str | None:

@@ -11,7 +11,6 @@ import collections
 import contextlib
 import functools
 import inspect
-import marshal
 import sys
 import threading
 import types
@@ -24,7 +23,7 @@ import gast
 from imp2tf.analysis.flow import has_await
 from imp2tf.analysis.updates import Updates, updates_of
 from imp2tf.disabled import is_disabled
-from imp2tf.disk_cache import code_key, disk_cache
+from imp2tf.disk_cache import kept_or_made
 from imp2tf.errors import Fallback
 from imp2tf.kinds import is_drop_in, is_user_function
 from imp2tf.purity import has_plain_new, is_numpy_function, is_pure, is_tensorflow
@@ -105,28 +104,13 @@ def _watched(function: types.FunctionType) -> types.FunctionType:
 
 
 def _rewritten(function: types.FunctionType) -> types.FunctionType:
-    found = _kept_or_compiled(function)
+    found = kept_or_made("watched", function, _compiled)
     if found is None:
         return function
     code, updates = found
     watched = bind(_with_own_constants(code, function.__code__), function, {ENTERED: _entered})
     watched.__imp2tf_updates__ = updates  # type: ignore[attr-defined]
     return watched
-
-
-def _kept_or_compiled(function: types.FunctionType) -> tuple[types.CodeType, Updates] | None:
-    cache = disk_cache()
-    key = code_key(function) if cache is not None else None
-    if cache is None or key is None:
-        return _compiled(function)
-    kept = cache.load("watched", key)
-    if kept is not None:
-        code, updates = marshal.loads(kept)
-        return code, updates
-    found = _compiled(function)
-    if found is not None:
-        cache.save("watched", key, marshal.dumps(found))
-    return found
 
 
 def _compiled(function: types.FunctionType) -> tuple[types.CodeType, Updates] | None:
