@@ -25,11 +25,11 @@ from imp2tf.generators import as_pushed
 from imp2tf.growable import growable_length
 from imp2tf.growable_items import item_of
 from imp2tf.heap import contents
+from imp2tf.in_place import in_place
 from imp2tf.iterables import cursor, is_lazy, known_items
 from imp2tf.iteration import drained
 from imp2tf.kinds import is_container, is_user_function
 from imp2tf.namespace import operator
-from imp2tf.operations import in_place
 from imp2tf.quote import GIVEN, quote, quote_expr
 from imp2tf.region import stop_if
 from imp2tf.rewrite import Converter

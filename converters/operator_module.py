@@ -11,7 +11,8 @@ from typing import Any
 
 from imp2tf.attributes import get_attribute
 from imp2tf.calls import call, invoke, replace_call, replace_calls_of_objects
-from imp2tf.operations import IN_PLACE, binary_operation, compare_operation, in_place
+from imp2tf.in_place import IN_PLACE, in_place
+from imp2tf.operations import binary_operation, compare_operation
 from imp2tf.python_numbers import BINARY, COMPARE
 from imp2tf.session import current
 

@@ -17,17 +17,15 @@ from imp2tf.container_methods import ContainerMethod, container_method
 from imp2tf.containers import any_equal, concatenated, grow, has_element, listed, new, new_list, note_shared, static
 from imp2tf.copies import copied
 from imp2tf.cursors import RunRange
-from imp2tf.deferred_calls import may_change
 from imp2tf.dict_views import DictView
 from imp2tf.errors import Contents, ForeignCall, NeedsValue, fall_back
 from imp2tf.forcing import forced
-from imp2tf.generated_methods import compared
 from imp2tf.growable_items import repeated
-from imp2tf.heap import contents, set_contents
+from imp2tf.heap import contents
 from imp2tf.kinds import is_container, is_user_function, is_users_iterable
 from imp2tf.lifting import is_same_input
 from imp2tf.object_fields import FieldsOf
-from imp2tf.opaque import change_array
+from imp2tf.operator_methods import ARRAYS, binary_by_methods, compared_by_methods, has_comparison, has_operator, method_of, refused
 from imp2tf.python_numbers import BINARY, COMPARE
 from imp2tf.region import select
 from imp2tf.results import Kept
@@ -48,17 +46,7 @@ from imp2tf.values import (
     python_bool,
 )
 
-__all__ = ["binary_operation", "compare_operation", "contains", "in_place", "is_same", "truth_as_number", "truth_of"]
-
-IN_PLACE: dict[str, Callable[..., Any]] = {
-    "+": python.iadd, "-": python.isub, "*": python.imul, "/": python.itruediv, "//": python.ifloordiv, "%": python.imod,
-    "**": python.ipow, "@": python.imatmul, "&": python.iand, "|": python.ior, "^": python.ixor, "<<": python.ilshift, ">>": python.irshift,
-}
-
-
-def _user_method(value: Any, name: str) -> Any:
-    method = getattr(type(value), name, None)
-    return method if is_user_function(method) else None
+__all__ = ["binary_operation", "compare_operation", "contains", "is_same", "repeated_list", "truth_as_number", "truth_of"]
 
 
 # ------------------------------------------------------------------------------------------------ binary
@@ -73,13 +61,11 @@ def binary_operation(op: str, a: Any, b: Any, function: Callable[[Any, Any], Any
     if op in ("&", "|", "-", "^"):
         a, b = _keys_as_set(a), _keys_as_set(b)
     _refuse_stand_ins(a, b)
-    name = BINARY[op].__name__.strip("_")
-    method, reflected = _user_method(a, f"__{name}__"), _user_method(b, f"__r{name}__")
-    if method is not None:
-        result = call(method, a, b)
-        return call(reflected, b, a) if result is NotImplemented and reflected is not None else result
-    if reflected is not None and not isinstance(a, (tf.Tensor, tf.Variable, np.ndarray)):
-        return call(reflected, b, a)
+    found = binary_by_methods(op, a, b)
+    if found is not NotImplemented:
+        return found
+    if has_operator(op, a, b):
+        return refused(op, a, b, binary, function)
     if is_container(a) or is_container(b):
         return _container_operation(op, a, b)
     return binary(op, a, b, function)
@@ -102,9 +88,9 @@ def _container_operation(op: str, a: Any, b: Any) -> Any:
     if op == "+" and isinstance(a, list) and isinstance(b, list):
         return _concatenated(a, b)
     if op == "*" and (isinstance(a, int) or isinstance(b, int)) and not isinstance(a, dict):
-        return _repeated(*((b, a) if isinstance(a, int) else (a, b)))
+        return repeated_list(*((b, a) if isinstance(a, int) else (a, b)))
     if op == "*" and any(isinstance(one, PyNumber) for one in (a, b)) and not isinstance(a, (dict, set)):
-        return _repeated(*((b, a) if isinstance(a, PyNumber) else (a, b)))
+        return repeated_list(*((b, a) if isinstance(a, PyNumber) else (a, b)))
     if isinstance(a, list) or isinstance(b, list):
         return binary(op, _as_operand(a), _as_operand(b))
     if op == "|" and isinstance(a, dict) and isinstance(b, dict) and not isinstance(contents(a), Table):
@@ -146,7 +132,7 @@ def _concatenated(a: list[Any], b: list[Any]) -> list[Any]:
     return new_list([*x, *y])
 
 
-def _repeated(items: Any, times: Any) -> Any:
+def repeated_list(items: Any, times: Any) -> Any:
     """``items * times`` for a list or deque."""
     found = contents(items)
     if isinstance(found, Union):
@@ -162,49 +148,6 @@ def _repeated(items: Any, times: Any) -> Any:
     return new_list(repeated(grown, times))
 
 
-def in_place(op: str, a: Any, b: Any) -> Any:
-    """``a op= b``: the new value of `a`; lists, dicts and sets change in place."""
-    if isinstance(a, Union) and any(is_container(one) for one in a.alternatives):
-        return over(a, lambda one: in_place(op, one, b))
-    if is_container(a):
-        if isinstance(b, Union) and any(isinstance(one, ARITHMETIC) for one in b.alternatives):
-            return over(b, lambda one: in_place(op, a, one))
-        if op in ("+", "*") and isinstance(a, (list, collections.deque)) and _takes_sequences(b, op):
-            return binary_operation(op, a, b)
-        return _container_in_place(op, a, b)
-    method = _user_method(a, f"__{IN_PLACE[op].__name__.strip('_')}__")
-    if method is not None:
-        return call(method, a, b)
-    if isinstance(a, np.ndarray) or (isinstance(a, Deferred) and may_change(a)):
-        change_array(IN_PLACE[op], a, b)
-        return a
-    return binary_operation(op, a, b, IN_PLACE[op])
-
-
-ARITHMETIC = (tf.Tensor, tf.Variable, np.ndarray, np.generic)
-
-
-def _takes_sequences(value: Any, op: str) -> bool:
-    """Whether a value has arithmetic of its own: Python asks that before it extends or repeats a list in place."""
-    return isinstance(value, ARITHMETIC) or _user_method(value, f"__r{BINARY[op].__name__.strip('_')}__") is not None
-
-
-UPDATES = {"|": "update", "&": "intersection_update", "-": "difference_update", "^": "symmetric_difference_update"}
-
-
-def _container_in_place(op: str, a: Any, b: Any) -> Any:
-    name = "extend" if op == "+" and not isinstance(a, (dict, set)) else UPDATES.get(op) if isinstance(a, set) else None
-    if isinstance(a, dict) and op == "|":
-        name = "update"
-    if isinstance(a, list) and op == "*" and isinstance(b, (int, PyNumber)):
-        set_contents(a, contents(_repeated(a, b)))
-        return a
-    if name is None:
-        return fall_back(ForeignCall, f"{op}= on a {type(a).__name__}")
-    container_method(ContainerMethod(a, name), (b,), {})
-    return a
-
-
 # ------------------------------------------------------------------------------------------------ comparison
 def compare_operation(op: str, a: Any, b: Any) -> Any:
     """``a op b`` for an ordering or equality."""
@@ -214,16 +157,11 @@ def compare_operation(op: str, a: Any, b: Any) -> Any:
         return over(b, lambda one: compare_operation(op, a, one))
     a, b = _keys_as_set(a), _keys_as_set(b)
     _refuse_stand_ins(a, b)
-    for this, other, this_op in ((a, b, op), (b, a, SWAPPED[op])):
-        method = _user_method(this, f"__{COMPARE[this_op].__name__}__")
-        if method is not None:
-            return call(method, this, other)
-    for this, other, this_op in ((a, b, op), (b, a, SWAPPED[op])):
-        result = compared(this_op, this, other, compare_operation)
-        if result is not NotImplemented:
-            return result
-    if op == "!=" and _user_method(a, "__eq__") is not None:
-        return truth_number(not truth(call(_user_method(a, "__eq__"), a, b)))
+    found = compared_by_methods(op, a, b, compare_operation)
+    if found is not NotImplemented:
+        return found
+    if has_comparison(a, op) or has_comparison(b, SWAPPED[op]):
+        return _unanswered(op, a, b)
     if is_container(a) and is_container(b):
         return _compare_containers(op, a, b)
     if isinstance(a, tuple) and isinstance(b, tuple) and op in ("==", "!="):
@@ -231,6 +169,13 @@ def compare_operation(op: str, a: Any, b: Any) -> Any:
     if isinstance(a, tuple) and isinstance(b, tuple) and holds_runtime((a, b)):
         return _ordered(op, list(a), list(b))
     return compare(op, _as_operand(a), _as_operand(b))
+
+
+def _unanswered(op: str, a: Any, b: Any) -> Any:
+    """Objects whose methods do not compare them are equal if they are the same, and have no order."""
+    if any(isinstance(one, (*ARRAYS, np.generic, Deferred)) for one in (a, b)):
+        return fall_back(NeedsValue, f"{op} of a {type(a).__name__} and a {type(b).__name__}")
+    return _negated(op, truth(is_same(a, b))) if op in ("==", "!=") else refused(op, a, b, compare)
 
 
 def _negated(op: str, equal: Any) -> Any:
@@ -355,7 +300,7 @@ def contains(container: Any, value: Any) -> Any:
         container = listed(container)
     if isinstance(container, FieldsOf):
         return contains(container.fields(), value)
-    method = _user_method(container, "__contains__")
+    method = method_of(container, "__contains__")
     if method is not None:
         return truth_number(call(method, container, value))
     if is_container(container) and isinstance(contents(container), Table):

@@ -349,3 +349,12 @@ def deque_and_a_tensor() -> World:
             told = type(error).__name__
         return list(waiting) if isinstance(waiting, collections.deque) else waiting, told
     return fn, [call(f32([1.0, 2.0, 3.0]))]
+
+
+@program("augmented_assignment")
+def list_repeated_by_an_integer_of_numpy() -> World:
+    def fn(x):
+        values = same = [x, 2]
+        values *= np.int64(2)
+        return values, values is same
+    return fn, [call(f32(1.0)), call(f32(2.0))]
