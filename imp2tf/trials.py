@@ -1,8 +1,8 @@
 """Which of several ways to run one graph is the fastest: each is tried on calls that are made anyway.
 
-A graph runs first without TensorFlow's optimizer of graphs, which often takes longer than the first run itself. A small one
-without effects is tried on the calling thread. Once the calls have taken several times as long as the optimizer may, the optimised graph is
-tried: so little is lost where it is no faster, as most are not. What is slower is left again.
+A graph runs first with two quick passes of TensorFlow's optimizer of graphs only; all of it often takes longer than the first run itself.
+A small graph without effects is tried on the calling thread. Once the calls have taken several times as long as the optimizer may, the
+optimised graph is tried: so little is lost where it is no faster, as most are not. What is slower is left again.
 
 A twin of which XLA computes a part is made beside the calls, once they have taken a share of what that is predicted to take. Its calls
 and those of the best form so far are then timed in turn, and later twice more if it is taken.

@@ -110,7 +110,7 @@ def config_for(graph: FuncGraph, config: bytes, quick: bool) -> bytes:
 def careful(graph: FuncGraph) -> Iterator[None]:
     """TensorFlow's own call of a graph, with options under which it computes what it says.
 
-    Where somebody watches operations, without the optimizer, as imp2tf's own first calls are: it makes ``-x`` of ``0 - x``.
+    Where somebody watches operations, the optimizer is left out: it makes ``-x`` of ``0 - x``, which imp2tf's own first calls do not do.
     """
     watched = operations_are_watched()
     if not switches.PRIVATE_CALLS or not (watched or has_blocks(graph)):
