@@ -97,7 +97,9 @@ def test_what_was_saved_is_found(folder):
     assert opened().load("profile", "a") is None
 
 
-@pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b[:-1], lambda b: b[:-1] + b"x", lambda b: b"x" + b[1:], lambda b: b + b"x"])
+@pytest.mark.parametrize("damage", [
+    lambda b: b"", lambda b: b[:-1], lambda b: b[:-1] + bytes([b[-1] ^ 1]), lambda b: bytes([b[0] ^ 1]) + b[1:], lambda b: b + b"x",
+])
 def test_a_damaged_entry_is_not_read(folder, damage):
     opened().save("code", "a", b"content")
     (entry,) = folder.glob("*.code")
