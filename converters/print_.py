@@ -10,6 +10,7 @@ import builtins
 import functools
 import logging
 import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -19,17 +20,17 @@ from imp2tf.alternatives import over
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.effects import host_call
-from imp2tf.errors import ForeignCall, NeedsValue, fall_back
+from imp2tf.errors import ForeignCall, fall_back
 from imp2tf.foreign import register_host_method
 from imp2tf.heap import contents
-from imp2tf.kinds import is_container
+from imp2tf.kinds import LITERALS, is_container
 from imp2tf.lowering import lowered
 from imp2tf.opaque import keep_apart, refuse_looking
 from imp2tf.python_numbers import as_number
 from imp2tf.reach import reach_of
 from imp2tf.session import current
 from imp2tf.texts import has_own_text, settled
-from imp2tf.values import Deferred, PyNumber, Union
+from imp2tf.values import Deferred, PyNumber, StandIn, Union, is_runtime
 
 STREAMS = ("stdout", "stderr")
 
@@ -48,21 +49,43 @@ def print_(*values: Any, sep: Any = None, end: Any = None, file: Any = None, flu
 
 
 @replace_call(tf.print)
-def tf_print(*values: Any, **options: Any) -> Any:
-    """``tf.print(...)``: TensorFlow words run-time ints as Python does, other numbers it would not."""
-    if any(map(_is_worded_otherwise, values)):
-        fall_back(NeedsValue, "tf.print of a Python number that only the run knows")
-    shown = [as_number(value, value.kind) if isinstance(value, PyNumber) else lowered(value) for value in values]
-    return run_operation(tf.print, *shown, **options)
+def tf_print(*values: Any, output_stream: Any = None, **options: Any) -> Any:
+    """``tf.print(...)``: an operation, or the eager call made by the run where the words are those of Python."""
+    stream = sys.stderr if output_stream is None else output_stream
+    if all(map(_is_worded_alike, values)) and not any(map(is_runtime, (stream, *options.values()))):
+        shown = [as_number(value, value.kind) if isinstance(value, PyNumber) else lowered(value) for value in values]
+        return run_operation(tf.print, *shown, output_stream=stream, **options)
+    name, names = _stream_name(stream), tuple(options)
+
+    def show(stream: Any, *shown: Any) -> None:
+        count = len(shown) - len(names)
+        named = dict(zip(names, shown[count:], strict=True))
+        tf.print(*shown[:count], output_stream=stream if name is None else _stream(name), **named)
+
+    return host_call(show, stream if name is None else None, *map(_as_tensorflow_words, values), *options.values(), name="print")
 
 
-def _is_worded_otherwise(value: Any) -> bool:
+def _is_worded_alike(value: Any) -> bool:
+    """Whether an operation shows a value of the run as eager does: text, arrays, other numbers and objects are worded by Python."""
     if isinstance(value, PyNumber):
-        return value.kind != "int"
+        return value.kind == "int"
     if is_container(value):
         value = contents(value)
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    return any(map(_is_worded_otherwise, parts))
+    if isinstance(value, (list, tuple, dict)):
+        return all(map(_is_worded_alike, value.values() if isinstance(value, dict) else value))
+    is_plain = isinstance(value, (tf.__internal__.types.Tensor, tf.__internal__.CompositeTensor, LITERALS))
+    return is_plain or not (is_runtime(value) or _has_parts(value))
+
+
+def _has_parts(value: Any) -> bool:
+    return isinstance(value, StandIn) or (type(getattr(value, "__dict__", None)) is dict and not isinstance(value, types.FunctionType))
+
+
+def _as_tensorflow_words(value: Any) -> Any:
+    """A value as ``tf.print`` shows it: of objects it asks ``repr``."""
+    if isinstance(value, Union):
+        return over(value, _as_tensorflow_words) if any(map(has_own_text, value.alternatives)) else value
+    return call(repr, value) if has_own_text(value) else settled(value, at_once=True)
 
 
 def _stream_name(file: Any) -> str | None:

@@ -1,6 +1,7 @@
 """Programs with effects: print, tf.print, logging, warnings, files of text, variables, and their order."""
 from __future__ import annotations
 
+import dataclasses
 import io
 import logging
 import random
@@ -9,7 +10,7 @@ import warnings
 
 import tensorflow as tf
 
-from tests.programs import World, each, f16, f32, f64, i32, i64, program
+from tests.programs import World, call, each, f16, f32, f64, i32, i64, program
 
 
 @program("prints_effects", graph=True, golden=True)
@@ -87,6 +88,50 @@ def tf_print() -> World:
         tf.print("end", x * 2, output_stream=sys.stdout)
         return x
     return fn, each(f32(1.0), f32(-1.0))
+
+
+@program("prints_effects", graph=True)
+def tf_print_of_texts_of_the_run() -> World:
+    def fn(x, v):
+        tf.print(repr(v), f"{float(x):.2f}", [str(int(x)), x], {"a": f"{x}"})
+        tf.print("a" if x > 1 else None, sep=str(int(x)), end=f"|{float(x)}\n")
+        for e in v:
+            tf.print("%.1f" % float(e), e, sep="-", output_stream=sys.stdout)
+        return x
+    return fn, [call(f32(1.0), f32([1.0, 2.0])), call(f32(2.0), f32([3.0])), call(f32(2.5), f32([]))]
+
+
+@program("prints_effects", graph=True)
+def tf_print_of_numbers_and_arrays_of_the_run() -> World:
+    def fn(x, v):
+        tf.print(float(x), [float(x) / 3, bool(x > 1), int(x)], x)
+        tf.print(v.numpy(), (v.numpy() * 2, 1))
+        return x
+    return fn, [call(f32(1.0), f32([1.0, 2.0])), call(f32(2.0), f32([3.0]))]
+
+
+@dataclasses.dataclass
+class Shown:
+    """An object whose text is that of its field."""
+
+    value: object
+
+
+@program("prints_effects", graph=True)
+def tf_print_of_objects() -> World:
+    def fn(x):
+        tf.print(Shown(x), [Shown(float(x))], x)
+        return x
+    return fn, each(f32(1.0), f32(-2.0))
+
+
+@program("prints_effects")
+def tf_print_of_a_list_of_run_time_length() -> World:
+    def fn(v):
+        tf.print([e for e in v if e > 0])
+        tf.print({"a": [e * 2 for e in v if e > 1]}, [k for k in range(3) if v[0] > k])
+        return v
+    return fn, each(f32([1.0, -1.0]), f32([2.0, 3.0, 4.0]), f32([-1.0]))
 
 
 @program("prints_effects", graph=True)
