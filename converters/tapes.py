@@ -10,6 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from imp2tf.aliases import refuse_other_names
 from imp2tf.alternatives import over, raise_error
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
@@ -92,6 +93,8 @@ def _not_of_number(target: Any, sources: Any) -> Any:
 
 
 def _gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients: Any, unconnected: Any) -> Any:
+    targets = [one for one in tf.nest.flatten(target, expand_composites=True) if is_symbolic_tensor(one)]
+    refuse_other_names(targets, [one for one in tf.nest.flatten(sources, expand_composites=True) if is_symbolic_tensor(one)])
     with constants_shared():
         found = tape.gradient(target, sources, output_gradients, unconnected)
     return none_where_unconnected(tf.nest.map_structure(_own, found), target, sources, unconnected)

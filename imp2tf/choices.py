@@ -42,7 +42,7 @@ def chosen(session: Session, pred: tf.Tensor, branches: Sequence[FuncGraph]) -> 
     if not all(sides[0].outer(a) is sides[1].outer(b) is not None or _can_be_selected(a, b) for a, b in pairs):
         return None
     session.counts[UNTOLD] += flows
-    return [_selected(pred, sides, a, b) for a, b in pairs]
+    return [_selected(session, pred, sides, a, b) for a, b in pairs]
 
 
 def _only_chooses(graph: FuncGraph) -> bool:
@@ -90,6 +90,10 @@ class _Side:
         return found
 
 
-def _selected(pred: tf.Tensor, sides: Sequence[Any], a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
+def _selected(session: Session, pred: tf.Tensor, sides: Sequence[Any], a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
     first, second = sides[0].computed(a), sides[1].computed(b)
-    return first if first is second and is_symbolic_tensor(first) else tf.raw_ops.SelectV2(condition=pred, t=first, e=second)
+    if first is second and is_symbolic_tensor(first):
+        return first
+    selected = tf.raw_ops.SelectV2(condition=pred, t=first, e=second)
+    session.selected.add(selected.op)
+    return selected

@@ -20,8 +20,8 @@ import tensorflow as tf
 
 from imp2tf.tf_compat import FuncGraph, function_graph, has_gradient
 
-__all__ = ["BOTH", "CALLS", "LOOPS", "Connections", "Junction", "Taken", "Turns", "Ways", "Wiring", "called_names",
-           "connections_around", "enclosing", "is_differentiable", "order_matters"]
+__all__ = ["BOTH", "BRANCHES", "CALLS", "LOOPS", "Connections", "Junction", "Taken", "Turns", "Ways", "Wiring", "called_names",
+           "connections_around", "enclosing", "is_differentiable", "order_matters", "turned"]
 
 # An operation at which a run may go one way or the other: its graph, by id, and its name.
 Junction = tuple[int, str]
@@ -235,6 +235,11 @@ def _turned(body: Table) -> list[Table]:
         if wider == before:
             return [straight, after]
         before = wider
+
+
+def turned(body: Table) -> Table:
+    """What the loop variables depend on after one or more turns."""
+    return _turned(body)[1]
 
 
 def _always(body: Table) -> Table:

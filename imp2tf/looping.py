@@ -222,6 +222,7 @@ def _build(session: Session, parts: _Loop, entry: list[Any], layout: _Layout) ->
     def body(_: tf.Tensor, *tensors: tf.Tensor) -> list[tf.Tensor]:
         graph = make_quick(tf.compat.v1.get_default_graph())
         draw_eagerly(session, graph)
+        session.carried[graph] = init[1:], list(tensors)
         session.counts["loop_traces"] += 1
         with session.log() as log, scope():
             outer, session.loop_depth = session.loop_depth, session.depth

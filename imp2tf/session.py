@@ -183,10 +183,13 @@ class Session:
         self.has_read_data = False
         self.draws: dict[int, list[Any]] = {}
         self.region_ops: set[Any] = set()
+        self.selected: set[Any] = set()  # operations that choose what one of two branches has left
         self.scopes: list[Any] = []
         self.known: list[tuple[Any, bool]] = []  # the conditions of the branches being traced, and whether they hold
         self.region_graphs: list[Any] = []  # the graph of each region being traced, innermost last
         self.interposed = _thread.interposed
+        # What the variables of each loop being traced begin with, and what they are in its body, by the graph of that.
+        self.carried: weakref.WeakKeyDictionary[Any, tuple[list[Any], list[Any]]] = weakref.WeakKeyDictionary()
         self.uncertain: list[tuple[Any, int, Any]] = []  # sources of gradients that may be None in eager, with the ways of the run
         self.disguises: list[Any] = []  # how libraries that the program runs in change its exceptions, innermost last
         self.consumers: list[Any] = []  # what the consumers of running generators may change: a State for each

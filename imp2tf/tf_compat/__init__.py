@@ -5,7 +5,16 @@ program, so that a TensorFlow version that moved one is named by a failing test 
 """
 from __future__ import annotations
 
-from imp2tf.tf_compat.blocks import branch_graph, build_cond, build_while, function_bodies, function_graph, functions_of, turn_count
+from imp2tf.tf_compat.blocks import (
+    branch_graph,
+    build_cond,
+    build_while,
+    function_bodies,
+    function_graph,
+    functions_of,
+    is_wrapper,
+    turn_count,
+)
 from imp2tf.tf_compat.calling import DirectCall, call_concrete, compiled_copy, direct_call
 from imp2tf.tf_compat.eager import (
     copied_variable,
@@ -115,6 +124,7 @@ __all__ = [
     "is_deterministic",
     "is_stateful_op",
     "is_symbolic_tensor",
+    "is_wrapper",
     "keep_unread",
     "made_on_host",
     "new_operation",

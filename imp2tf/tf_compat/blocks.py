@@ -52,6 +52,11 @@ def turn_count(loop: tf.Operation) -> tf.Tensor:
     return loop.outputs[0]
 
 
+def is_wrapper(graph: FuncGraph) -> bool:
+    """Whether TensorFlow has made a function of an If or While, for gradients of gradients."""
+    return "cflow_gradient_wrapper" in graph.name
+
+
 def function_bodies(op: tf.Operation) -> list[Any]:
     """The definitions of all functions that an operation calls, directly or not."""
     found: dict[str, Any] = {}
