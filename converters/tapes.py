@@ -22,6 +22,7 @@ from imp2tf.lowering import adopted, lowered
 from imp2tf.quick_graphs import constants_shared
 from imp2tf.region import leave_to_python_if
 from imp2tf.session import current
+from imp2tf.states import Box
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import Union, number_kind
 
@@ -95,8 +96,15 @@ def _not_of_number(target: Any, sources: Any) -> Any:
 def _gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients: Any, unconnected: Any) -> Any:
     targets = [one for one in tf.nest.flatten(target, expand_composites=True) if is_symbolic_tensor(one)]
     refuse_other_names(targets, [one for one in tf.nest.flatten(sources, expand_composites=True) if is_symbolic_tensor(one)])
-    with constants_shared():
-        found = tape.gradient(target, sources, output_gradients, unconnected)
+    session = current()
+    try:
+        with constants_shared():
+            found = tape.gradient(target, sources, output_gradients, unconnected)
+    except RuntimeError:
+        if any(one is tape and not session.is_of_open_region(asking) for one, asking in session.spent):
+            fall_back(UnsupportedSyntax, "a tape that can be asked once was asked in a branch, or in code that is traced again")
+        raise
+    session.spent.append((tape, session.born(Box())))
     return none_where_unconnected(tf.nest.map_structure(_own, found), target, sources, unconnected)
 
 

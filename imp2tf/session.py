@@ -183,6 +183,7 @@ class Session:
         self.has_read_data = False
         self.draws: dict[int, list[Any]] = {}
         self.region_ops: set[Any] = set()
+        self.spent: list[tuple[Any, Any]] = []  # tapes that were asked, each with an object made where that was
         self.selected: set[Any] = set()  # operations that choose what one of two branches has left
         self.scopes: list[Any] = []
         self.known: list[tuple[Any, bool]] = []  # the conditions of the branches being traced, and whether they hold
@@ -247,6 +248,11 @@ class Session:
         """Whether `value` was made in a region that has ended, maybe without being kept."""
         under = self._births_under.get(id(value))
         return under is not None and all(log is not under for log in self.logs)
+
+    def is_of_open_region(self, value: Any) -> bool:
+        """Whether `value` was made in a region that is being traced, and nothing of that was undone since."""
+        under = self._births_under.get(id(value))
+        return under is not None and any(log is under for log in self.logs)
 
     def birth_depth(self, value: Any) -> int:
         """The depth `value` was born at; 0 if it existed before the trace."""

@@ -165,3 +165,30 @@ def no_other_name() -> World:
             w = w - 0.1 * inner.gradient(loss, w)
         return tape.gradient(y, x), w
     return fn, [call(f32(2.0), f32(c), i32(n)) for c, n in ((1.0, 2), (-1.0, 1))]
+
+
+@program("other_names")
+def asked_after_a_branch_that_is_traced_again() -> World:
+    def fn(x, y):
+        with tf.GradientTape() as tape:
+            tape.watch(y)
+            if x > 0.0:
+                pass
+            else:
+                raise "low" if x < -1.0 else "high"
+            d = y * x
+        return tape.gradient(d, y)
+    return fn, [call(f32(c), f32(3.0)) for c in (1.0, 2.0, -0.5)]
+
+
+@program("other_names")
+def asked_in_a_branch_and_after_it() -> World:
+    def fn(x, y):
+        with tf.GradientTape() as tape:
+            tape.watch(y)
+            d = y * y
+        g = tf.zeros([])
+        if x > 0.0:
+            g = tape.gradient(d, y)
+        return g + tape.gradient(d, y)
+    return fn, [call(f32(c), f32(3.0)) for c in (-1.0, 2.0)]
