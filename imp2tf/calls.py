@@ -21,7 +21,7 @@ from imp2tf.arithmetic import run_operation
 from imp2tf.container_methods import ContainerMethod, container_method
 from imp2tf.disabled import is_disabled
 from imp2tf.errors import Fallback, ForeignCall, NeedsValue, SeveralKinds, UnsupportedSyntax, fall_back
-from imp2tf.exceptions import innermost, user_frames
+from imp2tf.exceptions import ProgramRaise, innermost, user_frames
 from imp2tf.heap import contents
 from imp2tf.kinds import is_drop_in, is_user_function
 from imp2tf.opaque import call_disabled
@@ -310,8 +310,13 @@ def _trace(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     session.activations.append(Activation(function, session.regions))
     try:
         return converted(*args, **kwargs)
+    except TypeError as error:
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            raise
+        refused = error  # these arguments do not fit
     finally:
         session.activations.pop()
+    raise ProgramRaise(refused)
 
 
 def _guard_function(session: Session, function: types.FunctionType) -> None:

@@ -36,6 +36,10 @@ class _Parts(Spec):
     def filler(self) -> list[tf.Tensor]:
         return [tensor for part in self.parts for tensor in part.filler()]
 
+    def pack(self, value: Any) -> list[tf.Tensor]:
+        union = _as_union(value) if isinstance(self, (Items, Mapping, Record)) else None
+        return super().pack(value) if union is None else OneOf([self])._pack(union)[1:]  # one spec holds all alternatives
+
     def _pack_parts(self, values: Sequence[Any]) -> list[tf.Tensor]:
         return [tensor for part, value in zip(self.parts, values, strict=True) for tensor in part.pack(value)]
 

@@ -18,7 +18,7 @@ from imp2tf.compound_specs import DeferredSpec, OneOf
 from imp2tf.constants import constant, is_constant_of_run
 from imp2tf.containers import new_list
 from imp2tf.errors import ForeignCall, NeedsValue, NoSource, fall_back
-from imp2tf.exceptions import innermost, user_frames
+from imp2tf.exceptions import ProgramRaise, innermost, user_frames
 from imp2tf.forcing import computed
 from imp2tf.heap import contents
 from imp2tf.kinds import is_container, is_user_function
@@ -219,13 +219,23 @@ def construct(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any], callback
         if issubclass(cls, MADE_OF_VALUES) and any(holds_runtime(materialized(value)) for value in (*args, *kwargs.values())):
             return computed(cls, [materialized(value) for value in args], {name: materialized(value) for name, value in kwargs.items()})
         _refuse_exceptions_by_value(cls, args)
-        made = cls(*args, **kwargs) if _keeps_values(cls) else run_operation(cls, *map(materialized, args), **kwargs)
+        made = _with_fields(cls, args, kwargs) if _keeps_values(cls) else run_operation(cls, *map(materialized, args), **kwargs)
         adopted(made)
         if dataclasses.is_dataclass(cls):
             for field in vars(made).values():
                 adopted(field)
         return made
     return call_library(cls, args, kwargs)
+
+
+def _with_fields(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    try:
+        return cls(*args, **kwargs)
+    except TypeError as error:
+        if not dataclasses.is_dataclass(cls) or error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            raise
+        refused = error  # these arguments do not fit the generated ``__init__``
+    raise ProgramRaise(refused)
 
 
 def _refuse_exceptions_by_value(cls: type, args: tuple[Any, ...]) -> None:

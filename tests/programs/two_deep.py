@@ -232,3 +232,35 @@ def with_gradient() -> World:
             total += part
         return total
     return fn, each(f32([[1.0, -2.0], [3.0, 0.5]]), f32([[-1.0, -1.0]]))
+
+
+@program("two_deep", graph=True)
+def a_dict_returned_from_an_inner_loop() -> World:
+    def fn(v, x):
+        for b in v:
+            for _ in tf.range(tf.shape(v)[0]):
+                if b <= 1.0:
+                    pass
+                elif x == 1.0:
+                    return dict(a=tf.reduce_max(v), b=1)
+            else:
+                break
+            return None
+        return x
+    return fn, [call(f32(v), f32(x)) for v in ([1.0, 2.0], [2.0, 0.0], [3.0]) for x in (1.0, 2.0)]
+
+
+@program("two_deep", graph=True)
+def a_list_returned_from_an_inner_loop() -> World:
+    def fn(v, x):
+        for b in v:
+            for m in tf.range(tf.shape(v)[0]):
+                if b <= 1.0:
+                    pass
+                elif x == 1.0:
+                    return [b, m]
+            else:
+                break
+            return None
+        return x
+    return fn, [call(f32(v), f32(x)) for v in ([1.0, 2.0], [2.0, 0.0], [3.0]) for x in (1.0, 2.0)]
