@@ -77,6 +77,8 @@ def host_value(function: Callable[..., Any], kind: Kind, values: Sequence[Any], 
             raise UnexpectedResult(f"{name or 'Python'} returned {type(result).__name__}, unlike before", location=where)
         return kind.pack(result, run)
 
+    if not pure:
+        current().outside.calls_program = True
     if kind.holds_tensor():
         current().outside.gives_tensors = True
     tensors = [detached(tensor) for tensor in _call_at_run_time(packed, values, kind.dtypes(), name, pure)]

@@ -25,10 +25,10 @@ from imp2tf.errors import (
     user_location,
 )
 from imp2tf.exceptions import TRACE_BOUNDARIES, ProgramRaise
-from imp2tf.graph import Graph, has_other_effects
+from imp2tf.graph import Graph
 from imp2tf.guards import compile_guards
 from imp2tf.heap import contents
-from imp2tf.inspection import has_state, may_inline
+from imp2tf.inspection import has_other_effects, has_state, may_inline
 from imp2tf.junctions import UNTOLD, junctions_of, results_vary
 from imp2tf.lifting import guard_distinct, lift
 from imp2tf.options import Options
@@ -142,9 +142,12 @@ def _ready_to_run(concrete: Any, run: Run, parts: dict[str, Any], options: Optio
     may_switch = not xla and not has_state(session.graph)
     compiler = Compiler(session.graph) if may_switch and may_compile(options) else None
     taped = Taped(concrete, captures, parts["junctions"], lambda: not xla and may_inline(concrete), may_switch, compiler)
-    return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards, captures), run,
+    graph = Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards, captures), run,
                  parts["calls_python"], session.python_calls, xla, session.callbacks, taped, session.outside,
                  session.assumptions, kinds, untold=bool(session.counts[UNTOLD]))
+    if graph.misses_handlers:
+        fall_back(RaisesUnderTry, "an operation under try or with may fail after something that cannot be undone")
+    return graph
 
 
 def _note_state(session: Session) -> None:

@@ -14,15 +14,14 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.errors import DivergenceError, NotVerified
-from imp2tf.graph import WITHOUT_EFFECT, Graph
-from imp2tf.inspection import nodes_of
+from imp2tf.graph import Graph
+from imp2tf.inspection import CHANGES_VARIABLES, WITHOUT_EFFECT, nodes_of
 from imp2tf.places import Entries
 from imp2tf.random_ops import RANDOM_OPS
 from imp2tf.tf_compat import is_stateful_op
 
 __all__ = ["unverifiable", "verified"]
 
-CHANGES_VARIABLES = ("Assign", "ResourceApply", "ResourceScatter", "ResourceSparseApply", "ResourceStridedSliceAssign")
 TOLERANCES = {tf.float16: 1e-2, tf.bfloat16: 5e-2, tf.float32: 1e-4, tf.float64: 1e-9, tf.complex64: 1e-4, tf.complex128: 1e-9}
 MAX_DEPTH = 20
 
