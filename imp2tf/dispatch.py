@@ -137,12 +137,13 @@ class Dispatcher(Tracer):
 
         What the run has done is undone; calls of Python are not made again. Where that cannot be, the error of the run is raised.
         """
-        if failed.is_final or not all(map(self._is_seen, failed.done.history)):
+        if failed.remains.is_final or not all(map(self._is_seen, failed.remains.history)):
             self._count("graph_calls")
             raise failed.error
-        if not failed.is_of_kernel and (self.options.fullgraph or not any(failed.done)):
+        done = failed.remains.undone()
+        if not failed.is_of_kernel and (self.options.fullgraph or not any(done)):
             return self._fall_back(failed.error, args, kwargs)
-        result, _ = self._replayed(failed.done, args, kwargs)
+        result, _ = self._replayed(done, args, kwargs)
         reason = failed.error
         if failed.is_of_kernel:
             reason = RaisesUnderTry(f"an operation failed in the graph, and Python goes on: {said_by_kernel(failed.error)}")
@@ -174,12 +175,12 @@ class Dispatcher(Tracer):
             with self.lock:
                 self.graphs = [one for one in self.graphs if one is not graph]
         record = self.note(stuck.error)
-        if not graph.is_repeatable or not all(site in self.profile.seen for site, _ in stuck.history):
+        if stuck.remains.is_final or not all(site in self.profile.seen for site, _ in stuck.remains.history):
             self._count("graph_calls")
             stuck.give_up()
         with self.counting:
             record.count += 1
-        result, is_over = self._replayed(Done(stuck.history), args, kwargs)
+        result, is_over = self._replayed(stuck.remains.undone(), args, kwargs)
         return result if is_over else stuck.give_up()
 
     def _verified(self, graph: Graph, captured: list[Any], values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -21,10 +21,9 @@ from imp2tf.errors import (
 )
 from imp2tf.exceptions import raise_from_user_code
 from imp2tf.guards import held_weakly
-from imp2tf.inspection import effects_of, has_other_effects, nodes_of
+from imp2tf.inspection import draws_random_numbers, effects_of, nodes_of
 from imp2tf.lifting import Fetch
 from imp2tf.places import Place
-from imp2tf.profile import Done, History
 from imp2tf.python_numbers import OVERFLOW, UNUSUAL_POWER
 from imp2tf.recipes import Build, Recipe
 from imp2tf.relaxations import Guard
@@ -34,7 +33,7 @@ from imp2tf.seed_stream import SEEDS_TO_COME, look_further_ahead
 from imp2tf.session import Outside
 from imp2tf.taped import Taped
 from imp2tf.tf_compat import switches
-from imp2tf.undoing import Before, Undo, changes_only_variables, may_stop, undo_of
+from imp2tf.undoing import Before, Remains, Undo, changes_only_variables, may_fail, undo_of
 
 __all__ = ["CannotGoOn", "Graph", "OperationFailed", "Rehearsal", "refused_by_xla"]
 
@@ -42,17 +41,13 @@ __all__ = ["CannotGoOn", "Graph", "OperationFailed", "Rehearsal", "refused_by_xl
 class OperationFailed(BaseException):
     """An operation failed while the graph ran, which is no exception that the program raised.
 
-    Attributes:
-      error: what TensorFlow says, or that a number is not what it was taken for.
-      is_final: whether the run may have done something by then that neither can be undone nor done again.
-      done: what Python must not do again. Everything else is as it was before the run.
+    `error` is what TensorFlow says, or that a number is not what it was taken for.
     """
 
-    def __init__(self, error: tf.errors.OpError | NeedsValue, is_final: bool, done: Done) -> None:
+    def __init__(self, error: tf.errors.OpError | NeedsValue, remains: Remains) -> None:
         super().__init__(error)
         self.error = error
-        self.is_final = is_final
-        self.done = done
+        self.remains = remains
 
     @property
     def is_of_kernel(self) -> bool:
@@ -61,18 +56,19 @@ class OperationFailed(BaseException):
 
 
 class CannotGoOn(BaseException):
-    """A call of Python gave the run what it cannot use: `history` are the calls made so far, `writes` what was written by then."""
+    """A call of Python gave the run what it cannot use; `writes` is what was written by then."""
 
-    def __init__(self, error: UnexpectedResult, history: History, writes: Writes) -> None:
+    def __init__(self, error: UnexpectedResult, remains: Remains, writes: Writes) -> None:
         super().__init__(error)
         self.error = error
-        self.history = history
+        self.remains = remains
         self.writes = writes
 
     @property
     def raised(self) -> bool:
         """Whether the last call raised, under try."""
-        return bool(self.history) and isinstance(self.history[-1][1], Raised)
+        history = self.remains.history
+        return bool(history) and isinstance(history[-1][1], Raised)
 
     def give_up(self) -> NoReturn:
         """Raise the error: effects of the run, which nobody can repeat, have happened."""
@@ -136,30 +132,33 @@ class Graph:
 
     @functools.cached_property
     def _undo(self) -> Undo | None:
-        """What Python needs to make the call if an operation fails. None if it cannot, or need not: only variables have changed by then."""
-        if not self.writes and not self.outside.handles:
+        """What must be undone where a run ends early. None if that cannot be, or need not: only variables have changed by then."""
+        if not self.writes and not self.outside.handles and not self.outside.sites:
             return None
         undo = undo_of(self.concrete, self.captures, self.run.counter)
         if undo is None or not undo.is_needed:
             return undo
         return undo if not self.outside.calls_program and changes_only_variables(self.concrete) else None
 
-    @property
-    def misses_handlers(self) -> bool:
-        """Whether an operation may fail that the program would handle, when nobody can let Python do that."""
-        if not self.outside.handles or not any(map(may_stop, self.concrete.graph.get_operations())):
-            return False
-        return self._undo is None or not changes_only_variables(self.concrete)
-
     @functools.cached_property
     def _keeps(self) -> Undo | None:
         """What keeps the variables before each run."""
         return self._undo if self._undo is not None and self._undo.is_needed else None
 
+    @functools.cached_property
+    def can_go_on(self) -> bool:
+        """Whether Python can make a call where a run ends early that has called Python; it must not draw random numbers of its own."""
+        return self.outside.unrepeatable is None and self._can_undo and not draws_random_numbers(self.concrete)
+
+    @functools.cached_property
+    def _can_undo(self) -> bool:
+        """Whether the variables can be made as before where a run ends early in the order of the program."""
+        return not effects_of(self.concrete) or (self._undo is not None and changes_only_variables(self.concrete))
+
     @property
-    def is_repeatable(self) -> bool:
-        """Whether Python can go on after a run that stopped, given what Python returned to it: nothing else had an effect."""
-        return self.outside.unrepeatable is None and not has_other_effects(self.concrete)
+    def misses_handlers(self) -> bool:
+        """Whether an operation may fail that the program would handle, when nobody can let Python do that."""
+        return self.outside.handles and not self._can_undo and any(map(may_fail, self.concrete.graph.get_operations()))
 
     def __call__(self, captured: list[Any], args: Sequence[Any]) -> Any:
         """Run on the bound arguments of a call and what `admit` gave for them: run, commit."""
@@ -226,24 +225,21 @@ class Graph:
         """The run ended early: by the program's own exception, or by an operation that failed."""
         stored, self.run.error = self.run.error, None
         if stored is None:
-            printed = self._undone(error, before)
-            is_final = printed is None or bool(self.python_calls and self.outside.unrepeatable)
-            raise OperationFailed(_reason(error), is_final, Done(self.run.history, printed or 0))
+            is_in_order = isinstance(error, OF_VALUES) and not _number_failed(error)
+            raise OperationFailed(_reason(error), self._remains(before, is_in_order))
         if isinstance(stored, GraphRefused):
             raise Fallback(stored)
         if isinstance(stored, UnexpectedResult):
-            raise CannotGoOn(stored, self.run.history, self.run.commit)
+            raise CannotGoOn(stored, self._remains(before, is_in_order=True), self.run.commit)
         commit(self.run.commit)
         raise_from_user_code(stored)
 
-    def _undone(self, error: tf.errors.OpError, before: Before | None) -> int | None:
-        """Let the variables be as before the run that failed; how often ``tf.print`` has printed. None if that cannot be."""
-        if before is not None:
-            return before.put_back()
-        if not effects_of(self.concrete):
-            return 0
-        is_unchanged = self._undo is not None and isinstance(error, OF_VALUES) and not _number_failed(error)
-        return 0 if is_unchanged and changes_only_variables(self.concrete) else None
+    def _remains(self, before: Before | None, is_in_order: bool) -> Remains:
+        """What a run has done that ended early; `is_in_order` if all is done that stands before its end in the program, and no more."""
+        undone = before is not None or (self._can_undo if is_in_order else not effects_of(self.concrete))
+        called = bool(self.run.history) or self.outside.unrepeatable is not None
+        is_final = not undone or (called and not self.can_go_on)
+        return Remains(is_final, self.run.history, before)
 
     def _finish(self, outputs: list[tf.Tensor], args: Sequence[Any], commit: Commit) -> Any:
         build = Build(outputs, args)

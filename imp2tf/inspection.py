@@ -10,7 +10,7 @@ import tensorflow as tf
 from imp2tf.random_ops import RANDOM_OPS
 from imp2tf.tf_compat import function_bodies, has_unread, is_stateful_op
 
-__all__ = ["CHANGES_VARIABLES", "WITHOUT_EFFECT", "effects_of", "has_other_effects", "has_state", "may_inline", "nodes_of"]
+__all__ = ["CHANGES_VARIABLES", "draws_random_numbers", "effects_of", "has_state", "may_inline", "nodes_of"]
 
 INLINE_NODES, INLINE_BYTES = 200, 1 << 16
 CALLS = frozenset({"If", "While", "Case", "StatefulPartitionedCall"})
@@ -48,10 +48,9 @@ def effects_of(concrete: Any) -> list[Any]:
             if node.op not in WITHOUT_EFFECT and not MAKES_DATASET.search(node.op) and is_stateful_op(node.op)]
 
 
-def has_other_effects(concrete: Any) -> bool:
-    """Whether a graph does more than compute and call Python, or draws random numbers."""
-    harmless = WITHOUT_EFFECT - RANDOM_OPS
-    return any(is_stateful_op(node.op) and node.op not in harmless for node in nodes_of(concrete))
+def draws_random_numbers(concrete: Any) -> bool:
+    """Whether a graph draws random numbers from a stream of its own."""
+    return any(node.op in RANDOM_OPS for node in nodes_of(concrete))
 
 
 def may_inline(concrete: Any) -> bool:

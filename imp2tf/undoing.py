@@ -8,18 +8,20 @@ step, when all is done that may fail, is not exposed and costs nothing.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from imp2tf.effects import MAY_SURPRISE
 from imp2tf.inspection import CHANGES_VARIABLES, effects_of
 from imp2tf.ordering import REGIONS, changes_state, may_fail_in_program
+from imp2tf.profile import Done, History
 from imp2tf.python_numbers import is_check_of_number
 from imp2tf.runs import COUNTS_PRINTS
 from imp2tf.tf_compat import FuncGraph, function_graph, functions_of, is_stateful_op
 
-__all__ = ["Before", "Undo", "changes_only_variables", "may_stop", "undo_of"]
+__all__ = ["Before", "Remains", "Undo", "changes_only_variables", "may_fail", "undo_of"]
 
 AFTER_CHOICE = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})  # their first input is no input of the branches
 
@@ -61,6 +63,24 @@ class Before:
         return printed
 
 
+class Remains(NamedTuple):
+    """What a run has left behind that ended early.
+
+    Attributes:
+      is_final: whether it may have done what can neither be undone nor left out.
+      history: the calls of Python that it has made, and what they returned.
+      before: the variables before the run, if any may have changed.
+    """
+
+    is_final: bool
+    history: History
+    before: Before | None
+
+    def undone(self) -> Done:
+        """Let the variables be as they were before the run; what Python must not do again."""
+        return Done(self.history, 0 if self.before is None else self.before.put_back())
+
+
 def undo_of(concrete: Any, captures: Sequence[Any], counter: tf.Variable | None) -> Undo | None:
     """What has to be undone when an operation of a graph fails; None if something that may have changed by then is no variable.
 
@@ -95,7 +115,7 @@ class _Changes:
         self.exposed: set[int | None] = set()
         places = {id(tensor): place for place, tensor in enumerate(graph.inputs)}
         for op in graph.get_operations():
-            if not self.changed <= self.exposed and may_stop(op):
+            if not self.changed <= self.exposed and _may_stop(op):
                 self.exposed |= self.changed
             kind = op.type
             if kind in REGIONS:
@@ -107,7 +127,7 @@ class _Changes:
         given = op.inputs[1:] if op.type in AFTER_CHOICE else op.inputs
         for graph in _graphs_in(op):
             inner = _Changes(graph) if graph is not None else UNKNOWN
-            exposed = inner.changed if op.type == "While" and may_stop(op) else inner.exposed  # by the next turn
+            exposed = inner.changed if op.type == "While" and _may_stop(op) else inner.exposed  # by the next turn
             for ours, theirs in ((self.changed, inner.changed), (self.exposed, exposed)):
                 ours.update(None if place is None else places.get(id(given[place])) for place in theirs)
 
@@ -126,10 +146,22 @@ def _graphs_in(op: tf.Operation) -> Iterator[FuncGraph | None]:
     return (function_graph(op.graph, name) for name in functions_of(op))
 
 
-def may_stop(op: tf.Operation) -> bool:
-    """Whether the program may end at an operation: one of its own may fail, or it is an assertion, or a region with one."""
-    if op.type == "Assert":
-        return not is_check_of_number(op)
-    if may_fail_in_program(op):
+def _may_stop(op: tf.Operation) -> bool:
+    """Whether a run may end early at an operation: one of the program may fail, or Python may return something else than was foretold."""
+    return _is_or_holds(op, lambda one: _fails(one) or one.name.rpartition("/")[2].startswith(MAY_SURPRISE))
+
+
+def may_fail(op: tf.Operation) -> bool:
+    """Whether an operation of the program may fail, or it is one of its assertions, or a region with one."""
+    return _is_or_holds(op, _fails)
+
+
+def _fails(op: tf.Operation) -> bool:
+    return may_fail_in_program(op) or (op.type == "Assert" and not is_check_of_number(op))
+
+
+def _is_or_holds(op: tf.Operation, test: Callable[[tf.Operation], bool]) -> bool:
+    if test(op):
         return True
-    return op.type in REGIONS and any(graph is None or any(map(may_stop, graph.get_operations())) for graph in _graphs_in(op))
+    inner = _graphs_in(op) if op.type in REGIONS else ()
+    return any(graph is None or any(_is_or_holds(one, test) for one in graph.get_operations()) for graph in inner)

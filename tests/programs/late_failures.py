@@ -1,6 +1,7 @@
 """An operation fails when the call has already written, printed or changed variables: all that stands before it is seen, as in eager."""
 from __future__ import annotations
 
+import random
 import sys
 
 import tensorflow as tf
@@ -274,3 +275,49 @@ def in_a_block_of_a_manager() -> World:
         model.calls += len(manager.left)
         return model.weights[0]
     return _world(step)
+
+
+@program("late_failures")
+def python_returns_another_kind_after_a_change() -> World:
+    model, answers = Model(), iter((1, 2, 1, 2.5, 1, 3.5) * 3)
+
+    def fn(x):
+        model.calls += 1
+        tf.print("call", model.calls, output_stream=sys.stderr)
+        model.weights.assign_add([1.0, 1.0])
+        print("asked")
+        answer = next(answers)
+        model.totals.assign_add([1.0, 1.0, 1.0])
+        model.seen.append(answer)
+        return x * answer
+    return fn, [call(f32(2.0)) for _ in range(6)], model.state
+
+
+@program("late_failures")
+def python_raises_under_try_after_a_change() -> World:
+    model, words = Model(), {0: "zero", 1: "one"}
+
+    def fn(i):
+        model.weights.assign_add([1.0, 1.0])
+        try:
+            word = words[int(i)]
+        except KeyError as error:
+            word = f"no {error}"
+        model.totals.assign_add([1.0, 1.0, 1.0])
+        model.seen.append(word)
+        return model.weights[0]
+    return fn, [call(i32(place)) for place in PLACES], model.state
+
+
+@program("late_failures")
+def random_numbers_before_what_fails() -> World:
+    model = Model()
+
+    def fn(i):
+        model.calls += 1
+        model.seen.append(random.random())
+        model.weights.assign_add([1.0, 1.0])
+        return tf.gather(model.weights, i)
+
+    random.seed(7)
+    return fn, [call(i32(place)) for place in PLACES], model.state
