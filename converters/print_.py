@@ -28,6 +28,7 @@ from imp2tf.lowering import lowered
 from imp2tf.opaque import keep_apart, refuse_looking
 from imp2tf.python_numbers import as_number
 from imp2tf.reach import reach_of
+from imp2tf.results import name_of_callee
 from imp2tf.session import current
 from imp2tf.texts import has_own_text, settled
 from imp2tf.values import Deferred, PyNumber, StandIn, Union, is_runtime
@@ -54,7 +55,10 @@ def tf_print(*values: Any, output_stream: Any = None, **options: Any) -> Any:
     stream = sys.stderr if output_stream is None else output_stream
     if all(map(_is_worded_alike, values)) and not any(map(is_runtime, (stream, *options.values()))):
         shown = [as_number(value, value.kind) if isinstance(value, PyNumber) else lowered(value) for value in values]
-        return run_operation(tf.print, *shown, output_stream=stream, **options)
+        printed = run_operation(tf.print, *shown, output_stream=stream, **options)
+        with tf.control_dependencies([printed]):
+            current().run.count_print()
+        return printed
     name, names = _stream_name(stream), tuple(options)
 
     def show(stream: Any, *shown: Any) -> None:
@@ -62,7 +66,9 @@ def tf_print(*values: Any, output_stream: Any = None, **options: Any) -> Any:
         named = dict(zip(names, shown[count:], strict=True))
         tf.print(*shown[:count], output_stream=stream if name is None else _stream(name), **named)
 
-    return host_call(show, stream if name is None else None, *map(_as_tensorflow_words, values), *options.values(), name="print")
+    given = [stream if name is None else None, *map(_as_tensorflow_words, values), *options.values()]
+    host_call(show, *given, name=name_of_callee(tf.print))
+    return None
 
 
 def _is_worded_alike(value: Any) -> bool:

@@ -379,5 +379,5 @@ class Profile:
 
 def name_of_callee(function: Any) -> str:
     """What a site calls `function`, also where the object that it is a method of is known to the run only."""
-    name = getattr(function, "__name__", None)
+    name = getattr(function, "__name__", None) if function is not tf.print else "tf.print"  # as programs call it
     return name if isinstance(name, str) else type(function).__name__

@@ -348,3 +348,15 @@ def print_after_an_operation_that_fails() -> World:
         print("total", float(total))
         return total, other
     return fn, each(f32([1.0, 2.0, 3.0]), f32([1.0, 2.0]), f32([1.0]), f32([1.0, 2.0, 3.0, 4.0]))
+
+
+@program("prints_effects")
+def tf_print_before_an_operation_that_fails() -> World:
+    def fn(x):
+        tf.print("op", x)
+        tf.print(f"text {float(x):.1f}")
+        print("plain", float(x))
+        y = tf.gather([1.0, 2.0], tf.cast(x, tf.int32))
+        tf.print("after", y)
+        return y
+    return fn, each(f32(0.0), f32(1.0), f32(5.0), f32(0.0))
