@@ -65,10 +65,15 @@ class Rolling:
 
     def _summed(self, op: tf.Operation) -> list[tf.Tensor]:
         """The operands of a sum; for those that are one result of all turns of a loop their sum."""
-        counts = Counter(filter(None, (self._result_of(self.values.place(one)) for one in op.inputs)))
-        whole = {found for found, count in counts.items() if found[1] in found[0].sums}
-        sums = [loop.sums[result] for loop, result in whole]
-        return sums + [self.tensor(one) for one in op.inputs if self._result_of(self.values.place(one)) not in whole]
+        sums: dict[tuple[_Loop, Result], tf.Tensor] = {}
+        rest: list[tf.Tensor] = []
+        for one in op.inputs:
+            found = self._result_of(self.values.place(one))
+            if found is not None and found[1] in found[0].sums:
+                sums[found] = found[0].sums[found[1]]
+            else:
+                rest.append(self.tensor(one))
+        return [*sums.values(), *rest]
 
     def _result_of(self, place: Place) -> tuple[_Loop, Result] | None:
         loop = self._loops.get(place[0])
