@@ -23,7 +23,7 @@ from imp2tf.heap import old_value
 from imp2tf.join import describe, join, without_stale
 from imp2tf.junctions import Told, junctions_of, note_loop, results_vary, turns_told, ways_are_told, width_of
 from imp2tf.kinds import LITERALS
-from imp2tf.ordering import order_effects
+from imp2tf.ordering import has_effects, order_effects
 from imp2tf.paths import arrive, check, frozen_place, last_call, note_cells, scope
 from imp2tf.places import Contents, Place
 from imp2tf.quick_graphs import make_quick
@@ -239,8 +239,9 @@ def _build(session: Session, parts: _Loop, entry: list[Any], layout: _Layout) ->
             finally:
                 session.loop_depth = outer
             told = _told(session, layout, built, packed, tensors)
-            outputs = readable([go_on, *told, *packed])
-            built.calls_python = order_effects(session, graph, outputs)
+            waits = tf.identity(go_on) if has_effects(graph) else go_on
+            outputs = readable([waits, *told, *packed])
+            built.calls_python = order_effects(session, graph, outputs, waits.op if waits is not go_on else None)
             if built.calls_python and parts.uniform is not None:
                 fall_back(NoFixpoint, "a turn of the loop calls Python")
             return outputs

@@ -18,7 +18,7 @@ from imp2tf.random_ops import RANDOM_OPS, read_draws
 from imp2tf.session import Session
 from imp2tf.tf_compat import FuncGraph, add_control_input, function_bodies, function_graph, functions_of, is_stateful_op, keep_unread
 
-__all__ = ["REGIONS", "changes_state", "made_by_program", "may_fail_in_program", "order_effects"]
+__all__ = ["REGIONS", "changes_state", "has_effects", "made_by_program", "may_fail_in_program", "order_effects"]
 
 QUIET_STATEFUL = frozenset({
     "LookupTableFindV2", "LookupTableSizeV2", "Placeholder", "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "StatelessCase",
@@ -30,19 +30,28 @@ CALLS = frozenset({"If", "While", "Case", "StatefulPartitionedCall"})
 REGIONS = CALLS | {"PartitionedCall", "StatelessCase", "StatelessIf", "StatelessWhile"}
 
 
-def order_effects(session: Session, graph: Any, outputs: Sequence[tf.Tensor]) -> bool:
-    """Chain everything in a finished graph that has an effect, in program order; whether Python is called in it."""
+def order_effects(session: Session, graph: Any, outputs: Sequence[tf.Tensor], goes_on: tf.Operation | None = None) -> bool:
+    """Chain everything in a finished graph that has an effect, in program order; whether Python is called in it.
+
+    Of a turn of a loop, `goes_on` gives what the next one waits for: it must come last.
+    """
     read_draws(session, graph)
     kept = _kept(graph, graph.get_operations(), outputs)
     graph.control_outputs.extend(kept)
     operations = graph.get_operations()
-    _keep_apart(operations, [*(tensor.op for tensor in outputs), *kept])
+    _keep_apart(operations, [*(tensor.op for tensor in outputs), *kept], goes_on)
     hosts = {op for op in operations if op.type in HOST_OPS or (id(graph), op.name) in session.host_ops}
     if not hosts:
         return False
-    _let_wait(operations, hosts, _needed(operations, [*hosts, *kept, *(tensor.op for tensor in outputs)]))
+    needed = _needed(operations, [*hosts, *kept, *(tensor.op for tensor in outputs)])
+    _let_wait(operations, hosts if goes_on is None else {*hosts, goes_on}, needed)
     _chain([op for op in operations if _has_effect(op) or (session.opaque and op.type in READS)])
     return True
+
+
+def has_effects(graph: FuncGraph) -> bool:
+    """Whether a graph may do more than compute."""
+    return any(is_stateful_op(op.type) and _has_effect(op) for op in graph.get_operations())
 
 
 EXCHANGES = ("Collective", "Nccl")
@@ -173,15 +182,15 @@ OF_GRADIENTS = ("gradient_tape/", "gradients/")   # backward functions compute m
 
 
 # ------------------------------------------------------------------------------------------------ what may fail
-def _keep_apart(operations: Sequence[tf.Operation], roots: Sequence[tf.Operation]) -> None:
-    """Let what changes state wait for all before it that may fail, and what may fail wait for all changes before it."""
+def _keep_apart(operations: Sequence[tf.Operation], roots: Sequence[tf.Operation], goes_on: tf.Operation | None) -> None:
+    """Let what changes state, and the next turn of a loop, wait for all before that may fail, and what may fail for all changes before it."""
     writes = {op for op in operations if op.type not in HOST_OPS and changes_state(op)}
     if not writes or any(op.type.startswith(EXCHANGES) for op in operations):
         return
     needed = _needed(operations, roots)
     failing, changes = _Fence(), _Fence()
     for op in operations:
-        if op in writes:
+        if op in writes or op is goes_on:
             failing.let_wait(op)
         if op in needed and _may_fail(op):
             changes.let_wait(op)
