@@ -14,6 +14,7 @@ from typing import Any
 import gast
 
 from imp2tf.analysis.walking import children, walk
+from imp2tf.trees import to_gast
 
 __all__ = ["GIVEN", "OPERATORS", "RUNTIME", "is_runtime_call", "located", "name", "quote", "quote_expr", "renamed_operators", "store"]
 
@@ -38,7 +39,7 @@ def is_runtime_call(node: gast.Call) -> bool:
 
 @functools.cache
 def _parsed(template: str) -> tuple[gast.stmt, ...]:
-    return tuple(gast.ast_to_gast(ast.parse(template)).body)
+    return tuple(to_gast(ast.parse(template)).body)
 
 
 def quote(template: str, at: gast.AST, **parts: object) -> list[gast.stmt]:
