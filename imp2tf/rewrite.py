@@ -337,7 +337,8 @@ def rewrite_function(node: gast.FunctionDef, converters: Sequence[type[Converter
     rewriter = Rewriter(converters, dict.fromkeys(freevars, "free"))
     for stmt in node.body:
         located(stmt, node)
-    _Desugar(rewriter.desugarers).visit(node)
+    if any(one.__class__ in rewriter.desugarers for one in walk(node)):
+        _Desugar(rewriter.desugarers).visit(node)
     node.body = sink_rest(node.body)
     rewriter.scopes = scopes(node)
     new = rewriter.function(node)
@@ -345,11 +346,13 @@ def rewrite_function(node: gast.FunctionDef, converters: Sequence[type[Converter
     return new
 
 
-NEVER_LEFT = (gast.While, gast.For, gast.Try, gast.With, gast.Break, gast.Continue, gast.Match, gast.NamedExpr, gast.JoinedStr, gast.Assert)
+NEVER_LEFT = frozenset({
+    gast.While, gast.For, gast.Try, gast.With, gast.Break, gast.Continue, gast.Match, gast.NamedExpr, gast.JoinedStr, gast.Assert,
+})
 
 
 def check_lowered(node: gast.AST, by_node: Mapping[type, Converter]) -> None:
     """Nothing may be left of the control flow that a converter lowers."""
     for one in walk(node):
-        if isinstance(one, NEVER_LEFT) and type(one) in by_node and not isinstance(node, gast.ClassDef):
+        if one.__class__ in NEVER_LEFT and one.__class__ in by_node and not isinstance(node, gast.ClassDef):
             raise AssertionError(f"{type(one).__name__} is left after the rewrite")
