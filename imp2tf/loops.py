@@ -11,14 +11,15 @@ import tensorflow as tf
 from imp2tf.alternatives import over, truth
 from imp2tf.container_cursors import ListCursor
 from imp2tf.cursors import Cursor, RangeCursor, StaticCursor
-from imp2tf.errors import NeedsValue, fall_back
+from imp2tf.errors import Fallback, NeedsValue, fall_back
 from imp2tf.exits import CONTINUE, NONE, clear, end_of_loop, exit_code, none_under_way
 from imp2tf.heap import contents
-from imp2tf.looping import loop
+from imp2tf.looping import Seen, loop
 from imp2tf.region import cond, select
 from imp2tf.rolling import FirstTurn
 from imp2tf.session import active
-from imp2tf.states import State
+from imp2tf.speculation import undone
+from imp2tf.states import Position, State
 from imp2tf.values import SKIP, PyNumber, Union, python_bool
 
 __all__ = ["LoopParts", "finish_loop", "run_for", "run_loop", "visit_item"]
@@ -34,7 +35,8 @@ class LoopParts:
     """A loop: `test` gives a bool or a scalar bool tensor, `turn` runs the body once.
 
     `exits` is None, "inner" where the state begins with an exit that the loop itself ends (break, continue), or "outer" where
-    the exit may also leave the loop. There are at most `most` turns, if that is known.
+    the exit may also leave the loop. There are at most `most` turns, if that is known. `positions`: which of the last values of the
+    state are positions in what is iterated over.
     """
 
     test: Callable[[], Any]
@@ -44,6 +46,7 @@ class LoopParts:
     exits: str | None
     site: Hashable
     most: int | None = None
+    positions: tuple[bool, ...] = ()
 
 
 def run_loop(parts: LoopParts) -> None:
@@ -97,6 +100,7 @@ class _Budget:
 def _turns(parts: LoopParts) -> None:
     session = active()
     budget = _Budget() if session is not None and session.regions else None
+    seen: Seen | None = None
     for turn in range(MAX_PYTHON_TURNS):
         if budget is not None:
             budget.check(turn)
@@ -105,15 +109,46 @@ def _turns(parts: LoopParts) -> None:
             break
         if not go:
             return
+        if session is None or turn:
+            _one(parts)
+            continue
+        before, written = parts.state.get(), {place: session.raw(place) for place in session.logs[-1]}
         _one(parts)
+        seen = Seen.of_turn(session, before, written)
     else:
         fall_back(NeedsValue, f"a loop that Python decides runs more than {MAX_PYTHON_TURNS} turns")
+    _loop(parts, go, seen)
+
+
+def _loop(parts: LoopParts, go: Any, seen: Seen | None) -> None:
+    """The loop in the graph, at first as what was seen of its turns lets expect it."""
 
     def step() -> Any:
         _one(parts)
         return tf.convert_to_tensor(_goes_on(parts))
 
-    loop(go, step, parts.state, parts.site, parts.most)
+    session = active()
+    if seen is None and any(parts.positions):
+        seen = Seen(_next_positions(parts), [])
+    if session is None or seen is None or parts.site in session.unlike_seen:
+        return loop(go, step, parts.state, parts.site, parts.most)
+    learned = session.relaxations.learned()
+    try:
+        with undone():
+            return loop(go, step, parts.state, parts.site, parts.most, seen=seen)
+    except Fallback:
+        if session.relaxations.learned() != learned:
+            raise
+        session.unlike_seen.add(parts.site)
+    return loop(go, step, parts.state, parts.site, parts.most)
+
+
+def _next_positions(parts: LoopParts) -> tuple[Any, ...]:
+    """The values of a loop's state; its positions, where they are known, as they will be after a turn."""
+    values = parts.state.get()
+    first = len(values) - len(parts.positions)
+    last = zip(values[first:], parts.positions, strict=True)
+    return *values[:first], *(value + 1 if is_position and type(value) is int else value for value, is_position in last)
 
 
 # ------------------------------------------------------------------------------------------------ for
@@ -131,7 +166,8 @@ def run_for(cursor: Cursor, visit: Callable[[Any], None], orelse: Callable[[], N
         return
     for box in cursor.boxes:
         state = state.plus(box)
-    run_loop(LoopParts(cursor.has_next, lambda: visit_item(cursor.next(), visit, state), orelse, state, exits, site, cursor.most))
+    run_loop(LoopParts(cursor.has_next, lambda: visit_item(cursor.next(), visit, state), orelse, state, exits, site, cursor.most,
+                       tuple(isinstance(box, Position) for box in cursor.boxes)))
 
 
 def _rolled(cursor: Cursor, visit: Callable[[Any], None], state: State, site: Hashable) -> bool:

@@ -33,15 +33,15 @@ class _Kind(NamedTuple):
 
 
 # ------------------------------------------------------------------------------------------------ from the parser
-def to_gast(node: ast.AST) -> Any:
+def to_gast(node: Any) -> Any:
     """The tree of gast for one of the parser."""
-    kind = _to_gast(type(node))
+    kind = _to_gast(node.__class__)
     if kind.single is not None:
         return kind.single
     return _copied(node, kind) if kind.special is None else kind.special(node)
 
 
-def _copied(node: ast.AST, kind: _Kind) -> Any:
+def _copied(node: Any, kind: _Kind) -> Any:
     new = kind.other.__new__(kind.other)
     held = new.__dict__
     held.update(node.__dict__)
@@ -59,11 +59,11 @@ def _copied(node: ast.AST, kind: _Kind) -> Any:
     return new
 
 
-def _name(node: ast.Name) -> Any:
+def _name(node: Any) -> Any:
     new = gast.Name.__new__(gast.Name)
     held = new.__dict__
     held.update(node.__dict__)
-    held["ctx"], held["annotation"], held["type_comment"] = _to_gast(type(node.ctx)).single, None, None
+    held["ctx"], held["annotation"], held["type_comment"] = _to_gast(node.ctx.__class__).single, None, None
     return new
 
 
@@ -78,8 +78,8 @@ def _argument(node: ast.arg) -> Any:
     return gast.copy_location(gast.Name(node.arg, gast.Param(), annotation, node.type_comment), node)
 
 
-def _handler(node: ast.ExceptHandler) -> Any:
-    new = _copied(node, _to_gast(type(node)))
+def _handler(node: Any) -> Any:
+    new = _copied(node, _to_gast(node.__class__))
     if node.name:
         new.name = gast.Name(node.name, gast.Store(), None, None)
     return new
