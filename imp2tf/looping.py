@@ -59,6 +59,7 @@ class _Layout:
     places: list[Place]
     place_specs: list[Spec]
     told: int = 0  # how many flags tell the ways that turns took (`imp2tf.junctions`)
+    guessed: dict[int, Spec] = dataclasses.field(default_factory=dict)  # specs of constants that are carried on a guess, by place
 
     @property
     def specs(self) -> list[Spec]:
@@ -115,7 +116,11 @@ class Seen:
         others = [*self.others, *entry[len(self.others):]]
         places = [place for place in _places_again(session, self.places) if not isinstance(place, Contents | Tail)]
         specs = [_first_guess(frozen_place(place, session.depth + 1)) for place in places]
-        return _Layout([_guess_of_two(*pair) for pair in zip(others, entry, strict=True)], places, list(map(kept, specs)))
+        guesses = [_guess_of_two(*pair) for pair in zip(others, entry, strict=True)]
+        guessed: dict[int, Spec] = {
+            place: Constant(value) for place, (spec, value) in enumerate(zip(guesses, entry, strict=True))
+            if isinstance(value, int | float) and not isinstance(spec, Constant)}
+        return _Layout(guesses, places, list(map(kept, specs)), guessed=guessed)
 
 
 def _guess_of_two(other: Any, value: Any) -> Spec:
@@ -267,9 +272,10 @@ def _build(session: Session, parts: _Loop, entry: list[Any], layout: _Layout) ->
             outer, session.loop_depth = session.loop_depth, session.depth
             try:
                 arrive(session, parts.state, layout.places, layout.specs, iter(tensors[len(ways):]))
+                arrived = parts.state.get()
                 entered = {place: copy.copy(old_value(place)) for place in layout.places if isinstance(place, Contents)}
                 try:
-                    go_on, *packed = _turn(session, parts, layout, log)
+                    go_on, *packed = _turn(session, parts, layout, log, arrived)
                 except _Widen as wider:
                     junctions = junctions_of(session, graph)
                     wider.layout.told = max(wider.layout.told, _room(turns_told(session, junctions) * width_of(junctions.told)))
@@ -309,15 +315,16 @@ def _room(size: int) -> int:
     return size + max(8, size // 4) if size else 0
 
 
-def _turn(session: Session, parts: _Loop, layout: _Layout, log: Log) -> list[tf.Tensor]:
-    """One traced turn: the packed state at its end, or `_Widen`."""
+def _turn(session: Session, parts: _Loop, layout: _Layout, log: Log, arrived: tuple[Any, ...]) -> list[tf.Tensor]:
+    """One traced turn: the packed state at its end, or `_Widen`; `arrived` is what the variables began with."""
     depth, dead, go = session.depth, False, Box()
     try:
         _step(session, parts, go)
     except ProgramRaise as raised:
         emit_raise(session, raised)
         go.value, dead = False, True
-    values = [DEAD] * len(layout.locals) if dead else [freeze(value, depth) for value in parts.state.get()]
+    left = [DEAD] * len(layout.locals) if dead else parts.state.get()
+    values = [freeze(value, depth) for value in left]
     written = [DEAD if dead else frozen_place(place, depth) for place in layout.places]
     known = set(layout.places)
     fresh = {} if dead else {place: frozen_place(place, depth) for place in list(log) if place not in known and session.outlives(place)}
@@ -326,6 +333,9 @@ def _turn(session: Session, parts: _Loop, layout: _Layout, log: Log) -> list[tf.
     values, written = marked[: count[0]], marked[count[0]: count[1]]
     fresh = dict(zip(fresh, marked[count[1]:], strict=True))
     wider = [join(spec, Constant(value)) for spec, value in zip(layout.specs, [*values, *written], strict=True)]
+    for place, constant in layout.guessed.items():
+        if left[place] is arrived[place] or Constant(left[place]) == constant:
+            wider[place] = constant  # the guess was wrong: it stays what it is
     if fresh or wider != layout.specs:
         raise _Widen(_widened(session, layout, wider, fresh, log))
     packed = [tensor for spec, value in zip(layout.specs, [*values, *written], strict=True) for tensor in spec.pack(value)]
