@@ -8,7 +8,7 @@ A loop over items that are known while tracing is unrolled; where nobody reads t
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gast
@@ -17,7 +17,7 @@ import tensorflow as tf
 from imp2tf.analysis.walking import walk
 from imp2tf.generators import as_pushed, push_for
 from imp2tf.iterables import cursor
-from imp2tf.loops import run_for
+from imp2tf.loops import Expected, Sets, nothing_set, run_for
 from imp2tf.namespace import operator
 from imp2tf.quote import GIVEN, quote, quote_expr
 from imp2tf.region import cond
@@ -33,7 +33,7 @@ class ForLoops(Converter, lowers=(gast.For,)):
     """``for`` and its ``else``."""
 
     def lower(self, node: gast.For) -> list[gast.stmt]:
-        exits = self.rw.loop_exits(node)
+        exits, expected = self.rw.loop_exits(node), self.rw.expectation(node.body, node)
         iterable = self.rw.visit(node.iter)
         names = [one for one in target_names(node.target) if self.rw.kind_of(one) == "local"]
         unread = ", unread=True" if names and exits is None and not self._may_be_read(names, node) else ""
@@ -46,10 +46,11 @@ class ForLoops(Converter, lowers=(gast.For,)):
             blocks.append(block)
             setup.append(block.definition)
             orelse = block.name
-        state = self.rw.state(node, self.rw.carried(node, blocks, names), exits=exits is not None)
+        carried = self.rw.carried(node, blocks, names)
+        state = self.rw.state(node, carried, exits=exits is not None)
         call = quote(f"rt.for_(iterable, target, body, orelse, state, exits{unread})", node, iterable=iterable, target=target,
                      body=body.name, orelse=orelse, state=state.expr, exits=constant(exits))
-        return [*setup, *state.setup, *call]
+        return [*setup, *state.setup, *expected.add_to(call, carried)]
 
     def _may_be_read(self, names: list[str], node: gast.For) -> bool:
         """Whether anything may look at the variables of a loop, but for an iteration over them to come."""
@@ -61,8 +62,8 @@ class ForLoops(Converter, lowers=(gast.For,)):
 
 @operator
 def for_(iterable: Any, target: Callable[[Any], None], body: Block, orelse: Block | None, state: State, exits: str | None,
-         unread: bool = False) -> None:
-    """Run `body` for each item; `unread`: nobody looks at the item."""
+         unread: bool = False, counts: Sequence[int] = (), sets: Sets = nothing_set) -> None:
+    """Run `body` for each item; `unread`: nobody looks at the item. What it `counts` and `sets`: see `while_`."""
     if isinstance(iterable, Union):
         return _for_union(iterable, target, body, orelse, state, exits)
 
@@ -73,7 +74,7 @@ def for_(iterable: Any, target: Callable[[Any], None], body: Block, orelse: Bloc
     pushed = as_pushed(iterable)
     if pushed is not None:
         return push_for(pushed, visit, orelse, state, exits)
-    return run_for(cursor(iterable), visit, orelse, state, exits, body.__code__, unread)
+    return run_for(cursor(iterable), visit, orelse, state, exits, body.__code__, unread, Expected(state, counts, sets))
 
 
 def _for_union(union: Union, target: Callable[[Any], None], body: Block, orelse: Block | None, state: State, exits: str | None) -> None:

@@ -21,6 +21,7 @@ from imp2tf.namespace import rt
 from imp2tf.quote import OPERATORS, RUNTIME, renamed_operators
 from imp2tf.rewrite import Converter, rewrite_function
 from imp2tf.source import FunctionSource, SourceUnavailable, bind, compile_node, lambda_to_function, read
+from imp2tf.trees import to_python
 
 __all__ = ["ConvertedCode", "convert_code", "convert_function", "converted_text", "register_converters"]
 
@@ -64,7 +65,7 @@ def convert_function(function: types.FunctionType) -> types.FunctionType:
 def converted_text(function: types.FunctionType) -> str:
     """The rewritten function as source, for people."""
     with _lock:
-        return ast.unparse(gast.gast_to_ast(gast.Module([_rewritten(function).tree], [])))
+        return ast.unparse(to_python(gast.Module([_rewritten(function).tree], [])))
 
 
 def convert_code(function: types.FunctionType) -> ConvertedCode:

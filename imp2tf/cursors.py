@@ -17,7 +17,7 @@ from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.heap import view
 from imp2tf.places import Attribute
 from imp2tf.session import current
-from imp2tf.states import Box
+from imp2tf.states import Box, Position
 from imp2tf.values import SKIP, StandIn, Union, is_runtime
 
 __all__ = [
@@ -63,7 +63,7 @@ class StaticCursor(Cursor):
 
     def __init__(self, items: Iterable[Any]) -> None:
         self.items = list(items)
-        self.index = Box(0)
+        self.index = Position(0)
         self.boxes = (self.index,)
 
     def has_next(self) -> Truth:
@@ -120,7 +120,7 @@ class IndexedCursor(Cursor):
     """Over something with a length and an item at each index."""
 
     def __init__(self, start: Any = 0) -> None:
-        self.index = Box(start)
+        self.index = Position(start)
         self.boxes = (self.index,)
 
     def length(self) -> Any:
@@ -205,7 +205,7 @@ class RangeCursor(Cursor):
 
     def __init__(self, bounds: RunRange | range) -> None:
         self.bounds = bounds
-        self.index = Box(bounds.start)
+        self.index = Position(bounds.start)
         self.boxes = (self.index,)
 
     def has_next(self) -> Truth:
@@ -303,7 +303,7 @@ class EnumerateCursor(Cursor):
 
     def __init__(self, cursor: Cursor, start: Any) -> None:
         self.cursor = cursor
-        self.number = Box(start)
+        self.number = Position(start)
         self.boxes = (self.number, *cursor.boxes)
         self.is_shared = cursor.is_shared
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 import gast
 
 from imp2tf.analysis.evaluated import evaluated_here
+from imp2tf.analysis.walking import walk
 from imp2tf.quote import RUNTIME, located, quote
 
 __all__ = ["CONSUMER", "invert_generators", "is_inverted"]
@@ -35,7 +36,10 @@ def is_inverted(node: gast.FunctionDef) -> bool:
 
 def invert_generators(tree: gast.AST, decorators: Sequence[gast.expr]) -> None:
     """Invert, in place, all generator functions in a tree that can be; `decorators` are those of the outermost."""
-    for node in list(gast.walk(tree)):
+    nodes = list(walk(tree))
+    if not any(isinstance(node, YIELDS) for node in nodes):
+        return
+    for node in nodes:
         if isinstance(node, gast.FunctionDef) and _can_be_inverted(node, decorators if node is tree else node.decorator_list):
             parameters = node.args.posonlyargs or node.args.args
             parameters.insert(0, located(gast.Name(CONSUMER, gast.Param(), None, None), node))

@@ -94,9 +94,11 @@ class BranchFlags:
 
     def told_by(self, taken: FuncGraph) -> list[tf.Tensor]:
         """What one branch returns: False for the junctions of the others, nothing if there are none."""
+        if not self.told:
+            return []
         parts = [one.vector() if branch is taken else tf.zeros([width_of(one.told)], tf.bool)
                  for branch, one in zip(self._branches, self._junctions)]
-        return [tf.concat(parts, 0)] if self.told else []
+        return [tf.concat(parts, 0)]
 
 
 def junctions_of(session: Session, graph: FuncGraph) -> Junctions:

@@ -25,7 +25,7 @@ from imp2tf.junctions import Told, junctions_of, note_loop, results_vary, turns_
 from imp2tf.kinds import LITERALS
 from imp2tf.ordering import has_effects, order_effects
 from imp2tf.paths import arrive, check, frozen_place, last_call, note_cells, scope
-from imp2tf.places import Contents, Place
+from imp2tf.places import Contents, Place, Tail
 from imp2tf.quick_graphs import make_quick
 from imp2tf.random_ops import draw_eagerly, readable
 from imp2tf.region import emit_raise
@@ -37,7 +37,7 @@ from imp2tf.states import Box, State, Variables
 from imp2tf.tf_compat import build_while, tape_may_record
 from imp2tf.values import DEAD, Deferred, PyNumber, Union
 
-__all__ = ["Uniform", "kept", "loop"]
+__all__ = ["Seen", "Uniform", "kept", "loop"]
 
 MAX_WIDENINGS = 12
 MOST_LENGTHS = 4
@@ -59,6 +59,7 @@ class _Layout:
     places: list[Place]
     place_specs: list[Spec]
     told: int = 0  # how many flags tell the ways that turns took (`imp2tf.junctions`)
+    guessed: dict[int, Spec] = dataclasses.field(default_factory=dict)  # specs of constants that are carried on a guess, by place
 
     @property
     def specs(self) -> list[Spec]:
@@ -90,6 +91,52 @@ class _Loop:
     pending: Box | None
     most: int | None
     uniform: Uniform | None
+    seen: Seen | None
+
+
+@dataclasses.dataclass
+class Seen:
+    """What is known of the turns to come: `others` are values that the variables had before the last turn, or will have after the next.
+
+    Numbers that differ from these vary, and so do dimensions; places that the last turn has written are carried. To find that out by a
+    trace of the body that does not fit would take as long as the trace that does.
+    """
+
+    others: tuple[Any, ...]
+    places: list[Place]
+
+    @classmethod
+    def of_turn(cls, session: Session, before: tuple[Any, ...], written: dict[Place, Any]) -> Seen:
+        """Of a turn traced as Python's: the values of the variables before it, and what had been written to the heap by then."""
+        log = session.logs[-1]
+        return cls(before, [place for place in log if place not in written or session.raw(place) is not written[place]])
+
+    def first_layout(self, session: Session, entry: list[Any]) -> _Layout:
+        """The specs of the variables, and the places that other turns will find again."""
+        others = [*self.others, *entry[len(self.others):]]
+        places = [place for place in _places_again(session, self.places) if not isinstance(place, Contents | Tail)]
+        specs = [_first_guess(frozen_place(place, session.depth + 1)) for place in places]
+        guesses = [_guess_of_two(*pair) for pair in zip(others, entry, strict=True)]
+        guessed: dict[int, Spec] = {
+            place: Constant(value) for place, (spec, value) in enumerate(zip(guesses, entry, strict=True))
+            if isinstance(value, int | float) and not isinstance(spec, Constant)}
+        return _Layout(guesses, places, list(map(kept, specs)), guessed=guessed)
+
+
+def _guess_of_two(other: Any, value: Any) -> Spec:
+    """What covers a number or tensor before and after a turn; other values may well stay what they are for the rest of the loop."""
+    numbers = type(value) is type(other) and type(value) in (int, float) and value != other
+    tensors = isinstance(value, tf.Tensor) and isinstance(other, tf.Tensor) and value.dtype == other.dtype \
+        and value.shape.rank is not None and value.shape.rank == other.shape.rank
+    if numbers:
+        return join(Constant(other), Constant(value))
+    return join(describe(other), describe(value)) if tensors else _first_guess(value)
+
+
+def _places_again(session: Session, places: Sequence[Place]) -> list[Place]:
+    """Those of some places that a loop can carry that begins now."""
+    return [place for place in places if session.birth_depth(place.owner) <= session.depth and not session.is_abandoned(place.owner)
+            and id(place.owner) not in session.sealed]
 
 
 @dataclasses.dataclass
@@ -105,8 +152,7 @@ class Uniform:
     def first_layout(self, session: Session, entry: list[Any]) -> _Layout:
         """The specs of the variables, and the places that other turns will find again."""
         specs = [Constant(value) if same else _first_guess(value) for value, same in zip(entry, self.unchanged, strict=True)]
-        places = [place for place in self.places if session.birth_depth(place.owner) <= session.depth
-                  and not session.is_abandoned(place.owner) and id(place.owner) not in session.sealed]
+        places = _places_again(session, self.places)
         found = [Constant(frozen_place(place, session.depth + 1)) for place in places]
         return _Layout(specs, places, [kept(join(spec, spec)) for spec in found])
 
@@ -119,7 +165,7 @@ class Uniform:
 
 
 def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hashable, most: int | None = None,
-         uniform: Uniform | None = None) -> None:
+         uniform: Uniform | None = None, seen: Seen | None = None) -> None:
     """A While of the graph: `go` says whether it is entered; `step` runs the body and says whether it goes on, `most` times at most."""
     session = current()
     session.counts["loops"] += 1
@@ -132,7 +178,7 @@ def loop(go: tf.Tensor, step: Callable[[], tf.Tensor], state: State, site: Hasha
     session.regions += 1
     session.loops += 1
     try:
-        layout, built = _settled(session, _Loop(go, step, state, pending, most, uniform), site)
+        layout, built = _settled(session, _Loop(go, step, state, pending, most, uniform, seen), site)
     finally:
         session.regions -= 1
         session.loops -= 1
@@ -167,7 +213,7 @@ def _settled(session: Session, parts: _Loop, site: Hashable) -> tuple[_Layout, _
     """The layout at which the loop's state no longer widens, and the loop built with it."""
     before, variables = parts.state.get(), Variables(parts.step, *session.consumers)
     entry = [freeze(value) for value in before]
-    layout = _first_layout(session, site, entry, parts.uniform)
+    layout = _first_layout(session, site, entry, parts)
     for _ in range(MAX_WIDENINGS):
         if parts.uniform is not None:
             parts.uniform.check(session, entry, layout)
@@ -189,13 +235,12 @@ def _holds_tuples_of_many_lengths(spec: Spec) -> bool:
     return len(lengths) >= MOST_LENGTHS
 
 
-def _first_layout(session: Session, site: Hashable, entry: list[Any], uniform: Uniform | None) -> _Layout:
+def _first_layout(session: Session, site: Hashable, entry: list[Any], parts: _Loop) -> _Layout:
     memo: _Layout | None = session.loop_memo.get(site)
     if memo is None or len(memo.locals) != len(entry):
-        return uniform.first_layout(session, entry) if uniform else _Layout([_first_guess(value) for value in entry], [], [])
-    places = [place for place in memo.places
-              if session.birth_depth(place.owner) <= session.depth and not session.is_abandoned(place.owner)
-              and id(place.owner) not in session.sealed]
+        known = parts.uniform or parts.seen
+        return known.first_layout(session, entry) if known else _Layout([_first_guess(value) for value in entry], [], [])
+    places = _places_again(session, memo.places)
     specs = {place: without_stale(spec) for place, spec in zip(memo.places, memo.place_specs, strict=True)}
     return _Layout(
         [join(Constant(value), without_stale(spec)) for value, spec in zip(entry, memo.locals, strict=True)], places,
@@ -228,9 +273,10 @@ def _build(session: Session, parts: _Loop, entry: list[Any], layout: _Layout) ->
             outer, session.loop_depth = session.loop_depth, session.depth
             try:
                 arrive(session, parts.state, layout.places, layout.specs, iter(tensors[len(ways):]))
+                arrived = parts.state.get()
                 entered = {place: copy.copy(old_value(place)) for place in layout.places if isinstance(place, Contents)}
                 try:
-                    go_on, *packed = _turn(session, parts, layout, log)
+                    go_on, *packed = _turn(session, parts, layout, log, arrived)
                 except _Widen as wider:
                     junctions = junctions_of(session, graph)
                     wider.layout.told = max(wider.layout.told, _room(turns_told(session, junctions) * width_of(junctions.told)))
@@ -271,15 +317,16 @@ def _room(size: int) -> int:
     return size + max(8, size // 4) if size else 0
 
 
-def _turn(session: Session, parts: _Loop, layout: _Layout, log: Log) -> list[tf.Tensor]:
-    """One traced turn: the packed state at its end, or `_Widen`."""
+def _turn(session: Session, parts: _Loop, layout: _Layout, log: Log, arrived: tuple[Any, ...]) -> list[tf.Tensor]:
+    """One traced turn: the packed state at its end, or `_Widen`; `arrived` is what the variables began with."""
     depth, dead, go = session.depth, False, Box()
     try:
         _step(session, parts, go)
     except ProgramRaise as raised:
         emit_raise(session, raised)
         go.value, dead = False, True
-    values = [DEAD] * len(layout.locals) if dead else [freeze(value, depth) for value in parts.state.get()]
+    left = [DEAD] * len(layout.locals) if dead else parts.state.get()
+    values = [freeze(value, depth) for value in left]
     written = [DEAD if dead else frozen_place(place, depth) for place in layout.places]
     known = set(layout.places)
     fresh = {} if dead else {place: frozen_place(place, depth) for place in list(log) if place not in known and session.outlives(place)}
@@ -288,6 +335,9 @@ def _turn(session: Session, parts: _Loop, layout: _Layout, log: Log) -> list[tf.
     values, written = marked[: count[0]], marked[count[0]: count[1]]
     fresh = dict(zip(fresh, marked[count[1]:], strict=True))
     wider = [join(spec, Constant(value)) for spec, value in zip(layout.specs, [*values, *written], strict=True)]
+    for place, constant in layout.guessed.items():
+        if left[place] is arrived[place] or Constant(left[place]) == constant:
+            wider[place] = constant  # the guess was wrong: it stays what it is
     if fresh or wider != layout.specs:
         raise _Widen(_widened(session, layout, wider, fresh, log))
     packed = [tensor for spec, value in zip(layout.specs, [*values, *written], strict=True) for tensor in spec.pack(value)]

@@ -3,22 +3,24 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Hashable
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, TypeAlias
 
 import tensorflow as tf
 
 from imp2tf.alternatives import over, truth
 from imp2tf.container_cursors import ListCursor
 from imp2tf.cursors import Cursor, RangeCursor, StaticCursor
-from imp2tf.errors import NeedsValue, fall_back
+from imp2tf.errors import Fallback, NeedsValue, fall_back
 from imp2tf.exits import CONTINUE, NONE, clear, end_of_loop, exit_code, none_under_way
 from imp2tf.heap import contents
-from imp2tf.looping import loop
+from imp2tf.looping import Seen, loop
+from imp2tf.places import Attribute, Place
 from imp2tf.region import cond, select
 from imp2tf.rolling import FirstTurn
 from imp2tf.session import active
-from imp2tf.states import State
+from imp2tf.speculation import undone
+from imp2tf.states import Position, State
 from imp2tf.values import SKIP, PyNumber, Union, python_bool
 
 __all__ = ["LoopParts", "finish_loop", "run_for", "run_loop", "visit_item"]
@@ -29,12 +31,48 @@ MAX_SECONDS_IN_BRANCH = 15.0
 MOST_OBJECTS = 32  # a list of no more objects is unrolled, whatever ends the loop
 
 
+Sets: TypeAlias = Callable[[], Sequence[tuple[Any, str]]]
+
+
+def nothing_set() -> Sequence[tuple[Any, str]]:
+    """The attributes that a loop sets which sets none."""
+    return ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Expected:
+    """What the text of a loop lets expect: it counts on values of the `state`, at places seen from its end, and sets attributes."""
+
+    state: State
+    counts: Sequence[int]
+    sets: Sets
+
+    def values(self) -> tuple[Any, ...]:
+        """The values of the state; those that are counted on are other ones."""
+        values = list(self.state.get())
+        for place in self.counts:
+            values[place] = values[place] + 1 if type(values[place]) in (int, float) else values[place]
+        return tuple(values)
+
+    def places(self) -> list[Place]:
+        """Attributes that are set and that plain objects have."""
+        found = [Attribute(owner, key) for owner, key in self.sets() if _is_plain(type(owner)) and key in getattr(owner, "__dict__", ())
+                 and not hasattr(type(owner), key)]
+        return list(dict.fromkeys(found))
+
+
+def _is_plain(cls: Any) -> bool:
+    """Whether objects of a class, which is none of imp2tf's own, take attributes as they come."""
+    return bool(cls.__setattr__ is object.__setattr__) and not cls.__module__.startswith("imp2tf")
+
+
 @dataclasses.dataclass(frozen=True)
 class LoopParts:
     """A loop: `test` gives a bool or a scalar bool tensor, `turn` runs the body once.
 
     `exits` is None, "inner" where the state begins with an exit that the loop itself ends (break, continue), or "outer" where
-    the exit may also leave the loop. There are at most `most` turns, if that is known.
+    the exit may also leave the loop. There are at most `most` turns, if that is known. `positions`: which of the last values of the
+    state are positions in what is iterated over.
     """
 
     test: Callable[[], Any]
@@ -44,6 +82,8 @@ class LoopParts:
     exits: str | None
     site: Hashable
     most: int | None = None
+    positions: tuple[bool, ...] = ()
+    expected: Expected | None = None
 
 
 def run_loop(parts: LoopParts) -> None:
@@ -97,6 +137,7 @@ class _Budget:
 def _turns(parts: LoopParts) -> None:
     session = active()
     budget = _Budget() if session is not None and session.regions else None
+    seen: Seen | None = None
     for turn in range(MAX_PYTHON_TURNS):
         if budget is not None:
             budget.check(turn)
@@ -105,20 +146,62 @@ def _turns(parts: LoopParts) -> None:
             break
         if not go:
             return
+        if session is None or turn:
+            _one(parts)
+            continue
+        before, written = parts.state.get(), {place: session.raw(place) for place in session.logs[-1]}
         _one(parts)
+        seen = Seen.of_turn(session, before, written)
     else:
         fall_back(NeedsValue, f"a loop that Python decides runs more than {MAX_PYTHON_TURNS} turns")
+    _loop(parts, go, seen)
+
+
+def _loop(parts: LoopParts, go: Any, seen: Seen | None) -> None:
+    """The loop in the graph, at first as what was seen of its turns lets expect it."""
 
     def step() -> Any:
+        if parts.exits:
+            parts.state.set((NONE, *parts.state.get()[1:]))  # or there would be no other turn
         _one(parts)
         return tf.convert_to_tensor(_goes_on(parts))
 
-    loop(go, step, parts.state, parts.site, parts.most)
+    session = active()
+    if seen is None and session is not None:
+        seen = _as_written(parts)
+    if session is None or seen is None or parts.site in session.unlike_seen:
+        return loop(go, step, parts.state, parts.site, parts.most)
+    learned = session.relaxations.learned()
+    try:
+        with undone():
+            return loop(go, step, parts.state, parts.site, parts.most, seen=seen)
+    except Fallback:
+        if session.relaxations.learned() != learned:
+            raise
+        session.unlike_seen.add(parts.site)
+    return loop(go, step, parts.state, parts.site, parts.most)
+
+
+def _as_written(parts: LoopParts) -> Seen | None:
+    """What is known of the turns of a loop of which none was seen: positions move on, and its text tells what it counts and sets.
+
+    A break or continue may come: the exit code, the first value, is not always the same.
+    """
+    values = parts.state.get()
+    first = len(values) - len(parts.positions)
+    last = zip(values[first:], parts.positions, strict=True)
+    moved = [value + 1 if is_position and type(value) is int else value for value, is_position in last]
+    if parts.expected is None:
+        return Seen((*values[:first], *moved), []) if moved else None
+    others = [*parts.expected.values(), *moved]
+    if parts.exits == "inner" and type(values[0]) is int:
+        others[0] = values[0] + 1
+    return Seen(tuple(others), parts.expected.places())
 
 
 # ------------------------------------------------------------------------------------------------ for
 def run_for(cursor: Cursor, visit: Callable[[Any], None], orelse: Callable[[], None] | None, state: State, exits: str | None,
-            site: Hashable, unread: bool = False) -> None:
+            site: Hashable, unread: bool = False, expected: Expected | None = None) -> None:
     """Visit each item: a loop of the graph, unrolled where all items are known while tracing.
 
     `unread`: nobody looks at the items, so turns may be alike.
@@ -131,7 +214,8 @@ def run_for(cursor: Cursor, visit: Callable[[Any], None], orelse: Callable[[], N
         return
     for box in cursor.boxes:
         state = state.plus(box)
-    run_loop(LoopParts(cursor.has_next, lambda: visit_item(cursor.next(), visit, state), orelse, state, exits, site, cursor.most))
+    run_loop(LoopParts(cursor.has_next, lambda: visit_item(cursor.next(), visit, state), orelse, state, exits, site, cursor.most,
+                       tuple(isinstance(box, Position) for box in cursor.boxes), expected))
 
 
 def _rolled(cursor: Cursor, visit: Callable[[Any], None], state: State, site: Hashable) -> bool:

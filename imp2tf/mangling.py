@@ -10,7 +10,17 @@ mangled. A nested function or class with a private name carries the mangled name
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 import gast
+
+_PRIVATE = re.compile(r"\b__(?!\w*__\b)\w")
+
+
+def has_private_names(lines: Iterable[str]) -> bool:
+    """Whether some lines may have a name that is mangled in a class."""
+    return any("__" in line and _PRIVATE.search(line) for line in lines)
 
 
 def mangled(name: str, class_name: str | None) -> str:

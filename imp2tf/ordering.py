@@ -183,7 +183,7 @@ OF_GRADIENTS = ("gradient_tape/", "gradients/")   # backward functions compute m
 
 # ------------------------------------------------------------------------------------------------ what may fail
 def _keep_apart(operations: Sequence[tf.Operation], roots: Sequence[tf.Operation], goes_on: tf.Operation | None) -> None:
-    """Let what changes state, and the next turn of a loop, wait for all before that may fail; what may fail waits for all changes before."""
+    """Let changes of state, and the next turn of a loop, wait for all before that may fail; what may fail waits for all changes before."""
     writes = {op for op in operations if op.type not in HOST_OPS and changes_state(op)}
     if not writes or any(op.type.startswith(EXCHANGES) for op in operations):
         return

@@ -167,7 +167,12 @@ def _taken(kind: str) -> Inputs | None:
 
 @functools.cache
 def _quick_form(kind: type) -> type:
-    return type(kind.__name__, (_Quick, kind), {"__module__": kind.__module__, "__qualname__": kind.__qualname__})
+    """The mixin over a class of graphs; under those of its bases that see to it what operations are made, as graphs of gradients do."""
+    names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    own = next((place for place, one in enumerate(kind.__mro__) if one.__name__ == "FuncGraph"), 0)
+    if any("_create_op_internal" in vars(one) for one in kind.__mro__[:own]):
+        return type(kind.__name__, (kind, type("QuickGraph", (_Quick, kind.__mro__[own]), {})), names)
+    return type(kind.__name__, (_Quick, kind), names)
 
 
 class _Lines(threading.local):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from imp2tf.quick_graphs import NAME, are_constants_shared, constants_shared, is_usual, place_of_constants
+from imp2tf.quick_graphs import NAME, are_constants_shared, constants_shared, is_usual, make_quick, place_of_constants
 from imp2tf.tf_compat import attribute_value, is_symbolic_tensor, op_definition, operations_are_watched, operations_made_by
 
 __all__ = ["operations_quick"]
@@ -76,7 +76,7 @@ class _Unusual(Exception):
 @contextlib.contextmanager
 def operations_quick() -> Iterator[None]:
     """Let operations of quick graphs be made so while this runs."""
-    with operations_made_by(_made, _constant):
+    with operations_made_by(_made, _constant, make_quick):
         yield
 
 

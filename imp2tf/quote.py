@@ -14,6 +14,7 @@ from typing import Any
 import gast
 
 from imp2tf.analysis.walking import children, walk
+from imp2tf.trees import to_gast
 
 __all__ = ["GIVEN", "OPERATORS", "RUNTIME", "is_runtime_call", "located", "name", "quote", "quote_expr", "renamed_operators", "store"]
 
@@ -25,7 +26,7 @@ RUNTIME = "imp2tf_rt"  # stands for `rt` in code that is generated before it is 
 
 def renamed_operators(tree: gast.AST, to: str) -> gast.AST:
     """A tree in which generated code calls the operators by another name, since the program has that one itself."""
-    for node in walk(tree):
+    for node in walk(tree) if to != OPERATORS else ():
         if getattr(node, "is_generated", False):
             node.id = to
     return tree
@@ -38,7 +39,12 @@ def is_runtime_call(node: gast.Call) -> bool:
 
 @functools.cache
 def _parsed(template: str) -> tuple[gast.stmt, ...]:
-    return tuple(gast.ast_to_gast(ast.parse(template)).body)
+    """The statements of a template, without its own positions."""
+    tree = to_gast(ast.parse(template))
+    for node in walk(tree):
+        for key in POSITION:
+            node.__dict__.pop(key, None)
+    return tuple(tree.body)
 
 
 def quote(template: str, at: gast.AST, **parts: object) -> list[gast.stmt]:
@@ -53,23 +59,26 @@ def quote(template: str, at: gast.AST, **parts: object) -> list[gast.stmt]:
 
 def _filled(node: gast.AST, parts: dict[str, object], place: dict[str, object]) -> Any:
     """A template with its names replaced by trees, and statements that are a lone name by lists of statements."""
-    kind = type(node)
+    kind = node.__class__
     if kind is gast.Name and node.id in parts:
         part = parts[node.id]
         return _at(gast.Name(part, node.ctx, None, None), place) if isinstance(part, str) else _given(part, place)
     if kind is gast.Expr and type(node.value) is gast.Name and isinstance(parts.get(node.value.id), list):
         return [_given(stmt, place) for stmt in parts[node.value.id]]  # type: ignore[attr-defined]
-    new = kind()
-    for field in node._fields:
-        value = getattr(node, field, None)
-        if isinstance(value, list):
-            value = [one for item in value for one in _as_list(_filled(item, parts, place) if isinstance(item, gast.AST) else item)]
+    new = kind.__new__(kind)
+    held = new.__dict__
+    held.update(node.__dict__)
+    for field in kind._fields:
+        value = held.get(field)
+        if value.__class__ is list:
+            held[field] = [one for item in value for one in _as_list(_filled(item, parts, place) if isinstance(item, gast.AST) else item)]
         elif isinstance(value, gast.AST) and value._fields:
-            value = _filled(value, parts, place)
-        setattr(new, field, value)
-    if kind is gast.Name and new.id == OPERATORS:
-        new.is_generated = True
-    return _at(new, place) if isinstance(new, PLACED) else new
+            held[field] = _filled(value, parts, place)
+    if kind is gast.Name and held["id"] == OPERATORS:
+        held["is_generated"] = True
+    if isinstance(new, PLACED):
+        held.update(place)
+    return new
 
 
 def _as_list(found: Any) -> list[Any]:
@@ -77,6 +86,7 @@ def _as_list(found: Any) -> list[Any]:
 
 
 PLACED = (gast.expr, gast.stmt, gast.excepthandler)
+POSITION = ("lineno", "col_offset", "end_lineno", "end_col_offset")
 
 
 def _place(at: gast.AST) -> dict[str, object]:
@@ -84,8 +94,9 @@ def _place(at: gast.AST) -> dict[str, object]:
     line, column = getattr(at, "end_lineno", None), getattr(at, "end_col_offset", None)
     if isinstance(at, (gast.For, gast.While, gast.If, gast.With, gast.Try)) and line != at.lineno:
         line, column = at.lineno, at.col_offset + 1  # CPython counts a call of an attribute to the last line of the attribute
-    begin = {key: getattr(at, key) for key in ("lineno", "col_offset") if hasattr(at, key)}
-    return {**begin, "end_lineno": line, "end_col_offset": column}
+    place = {key: at.__dict__[key] for key in POSITION[:2] if key in at.__dict__}
+    place["end_lineno"], place["end_col_offset"] = line, column
+    return place
 
 
 def _at(node: gast.AST, place: dict[str, object]) -> gast.AST:
@@ -113,11 +124,14 @@ def quote_expr(template: str, at: gast.AST, **parts: object) -> gast.expr:
 
 def located(new: gast.AST, at: gast.AST) -> gast.AST:
     """Give every node under `new` that has no place yet the place of `at`."""
-    place = _place(at)
-    if isinstance(new, PLACED) and getattr(new, "lineno", None) is None:
+    place = None
+    if isinstance(new, PLACED) and new.__dict__.get("lineno") is None:
+        place = _place(at)
         _at(new, place)
     for child in children(new):
-        _given(child, place)
+        if child.__dict__.get("lineno") is None or not isinstance(child, PLACED):
+            place = place or _place(at)
+            _given(child, place)
     return new
 
 

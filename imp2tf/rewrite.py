@@ -17,6 +17,7 @@ from imp2tf.analysis.flow import always_exits, may_exit
 from imp2tf.analysis.liveness import Liveness, liveness
 from imp2tf.analysis.scopes import FunctionScope, bound_names, scopes
 from imp2tf.analysis.statements import JUMPS, assigned_directly, definitely_bound, holds_raise, holds_try, needs_exit_code
+from imp2tf.analysis.updates import attributes_set, counted_names
 from imp2tf.analysis.walking import walk
 from imp2tf.quote import GIVEN, located, name, quote, quote_expr
 
@@ -235,6 +236,15 @@ class Rewriter:
         definition = self.function_of(setter, [assign], carried, at, [GIVEN])
         return StateCode([definition], quote_expr("rt.state(lambda: values, setter)", at, values=values, setter=setter))
 
+    def expectation(self, body: Sequence[gast.stmt], at: gast.AST) -> ExpectationCode:
+        """What a loop is likely to change, of its body as it is written: names that it counts on, attributes that it sets."""
+        bound = bound_names(body)
+        owners = [one for one in attributes_set(body) if one[0] not in bound and self.kind_of(one[0]) == "local"
+                  and not self.may_be_unbound(one[0])]
+        pairs: list[gast.expr] = [gast.Tuple([name(owner, at), gast.Constant(key, None)], gast.Load()) for owner, key in owners]
+        sets = quote_expr("lambda: pairs", at, pairs=gast.Tuple(pairs, gast.Load())) if pairs else None
+        return ExpectationCode(counted_names(body), sets)
+
     # ------------------------------------------------------------------------------ functions
     def function(self, node: gast.FunctionDef) -> gast.FunctionDef:
         """Rewrite a function and everything in it."""
@@ -290,6 +300,25 @@ class Rewriter:
 
 
 @dataclasses.dataclass(frozen=True)
+class ExpectationCode:
+    """What a loop is likely to change: names, and the code of a function that gives owners and names of attributes."""
+
+    counted: set[str]
+    attributes: gast.expr | None
+
+    def add_to(self, call: list[gast.stmt], carried: Sequence[str]) -> list[gast.stmt]:
+        """Pass it to an operator, which is given the values of some names last but for its own."""
+        (statement,) = call
+        counts = [place - len(carried) for place, one in enumerate(carried) if one in self.counted]
+        if counts:
+            values = gast.Tuple([gast.Constant(one, None) for one in counts], gast.Load())
+            statement.value.keywords.append(gast.keyword("counts", values))
+        if self.attributes is not None:
+            statement.value.keywords.append(gast.keyword("sets", self.attributes))
+        return call
+
+
+@dataclasses.dataclass(frozen=True)
 class StateCode:
     """Definitions that a state needs, and the expression that makes it."""
 
@@ -337,7 +366,8 @@ def rewrite_function(node: gast.FunctionDef, converters: Sequence[type[Converter
     rewriter = Rewriter(converters, dict.fromkeys(freevars, "free"))
     for stmt in node.body:
         located(stmt, node)
-    _Desugar(rewriter.desugarers).visit(node)
+    if any(one.__class__ in rewriter.desugarers for one in walk(node)):
+        _Desugar(rewriter.desugarers).visit(node)
     node.body = sink_rest(node.body)
     rewriter.scopes = scopes(node)
     new = rewriter.function(node)
@@ -345,11 +375,13 @@ def rewrite_function(node: gast.FunctionDef, converters: Sequence[type[Converter
     return new
 
 
-NEVER_LEFT = (gast.While, gast.For, gast.Try, gast.With, gast.Break, gast.Continue, gast.Match, gast.NamedExpr, gast.JoinedStr, gast.Assert)
+NEVER_LEFT = frozenset({
+    gast.While, gast.For, gast.Try, gast.With, gast.Break, gast.Continue, gast.Match, gast.NamedExpr, gast.JoinedStr, gast.Assert,
+})
 
 
 def check_lowered(node: gast.AST, by_node: Mapping[type, Converter]) -> None:
     """Nothing may be left of the control flow that a converter lowers."""
     for one in walk(node):
-        if isinstance(one, NEVER_LEFT) and type(one) in by_node and not isinstance(node, gast.ClassDef):
+        if one.__class__ in NEVER_LEFT and one.__class__ in by_node and not isinstance(node, gast.ClassDef):
             raise AssertionError(f"{type(one).__name__} is left after the rewrite")

@@ -173,6 +173,7 @@ class Session:
         self.loops = 0  # how many of the regions are bodies of loops
         self.rolled = 0  # how many of these stand for turns of a known number
         self.unrolled: set[Hashable] = set()  # loops whose turns were found to differ
+        self.unlike_seen: set[Hashable] = set()  # loops that cannot be traced as their first turn lets expect
         self.assumptions: list[str] = []  # branches that the graph does without, and where they are
         self.left_in_loop: str | None = None  # why a turn of a loop may find that Python has to make the call
         self.counts: collections.Counter[str] = collections.Counter()

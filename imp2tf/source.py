@@ -12,7 +12,7 @@ defaults.
 
 from __future__ import annotations
 
-import ast
+import copy
 import sys
 import types
 from collections.abc import Iterable, Mapping
@@ -22,8 +22,9 @@ from typing import Any
 import gast
 
 from imp2tf.errors import IN_BLOCKS
-from imp2tf.mangling import mangle_inside
+from imp2tf.mangling import has_private_names, mangle_inside
 from imp2tf.source_file import SourceUnavailable, future_flags, inner_code, source_file
+from imp2tf.trees import to_gast, to_python
 
 __all__ = [
     "FunctionSource",
@@ -57,15 +58,16 @@ def read(fn: types.FunctionType) -> FunctionSource:
     code = fn.__code__
     file = source_file(code.co_filename, fn.__globals__)
     site = file.find(code)
+    lines = file.lines[site.first_line - 1 : site.node.end_lineno]
     try:
-        node = gast.ast_to_gast(site.node)
-        mangle_inside(node, site.class_name)
+        node = to_gast(site.node)
+        if has_private_names(lines):
+            mangle_inside(node, site.class_name)
     except RecursionError as error:
         raise SourceUnavailable(f"{code.co_name} cannot be parsed: it is nested too deeply") from error
     decorators: tuple[gast.expr, ...] = ()
     if not isinstance(node, gast.Lambda):
         decorators, node.decorator_list = tuple(node.decorator_list), []
-    lines = file.lines[site.first_line - 1 : site.node.end_lineno]
     return FunctionSource(node, code.co_filename, lines, site.class_name, decorators)
 
 
@@ -75,8 +77,8 @@ def instantiate(
     fn: types.FunctionType,
     extra: Mapping[str, object],
 ) -> types.FunctionType:
-    """A function that runs ``node`` in the place of ``fn`` and finds ``extra`` in an enclosing scope."""
-    return bind(compile_node(source, node, fn, extra), fn, extra)
+    """A function that runs ``node`` in the place of ``fn`` and finds ``extra`` in an enclosing scope; ``node`` stays as it is."""
+    return bind(compile_node(source, copy.deepcopy(node), fn, extra), fn, extra)
 
 
 def compile_node(
@@ -88,13 +90,12 @@ def compile_node(
     """Compile ``node`` under the user's file name.
 
     The free variables of ``fn`` and the names ``extra`` become free variables of the code. It fits every
-    closure that shares the code object of ``fn``; see ``bind``.
+    closure that shares the code object of ``fn``; see ``bind``. ``node`` is used up.
     """
     scope = [*extra, *fn.__code__.co_freevars]
     if len(set(scope)) < len(scope):
         raise ValueError(f"an extra name is a free variable of {fn.__qualname__}: {', '.join(scope)}")
-    module = gast.gast_to_ast(gast.Module([_enclosing(scope, node, fn.__code__.co_firstlineno)], []))
-    ast.fix_missing_locations(module)
+    module = to_python(gast.Module([_enclosing(scope, node, fn.__code__.co_firstlineno)], []))
     outermost = compile(module, source.filename, "exec", future_flags(fn.__code__), dont_inherit=True)
     code = inner_code(inner_code(outermost, _CELLS), _FUNCTION)
     qualname = getattr(fn.__code__, "co_qualname", fn.__qualname__)

@@ -18,7 +18,6 @@ import sys
 import threading
 import types
 import warnings
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -70,28 +69,35 @@ class FunctionSite:
 
 
 class SourceFile:
-    """The functions of one version of a file, by first line and name."""
+    """The functions of one version of a file."""
 
     def __init__(self, filename: str, lines: list[str]) -> None:
         self.filename = filename
         self.lines = tuple(lines)
-        self._sites: dict[tuple[int, str], list[FunctionSite]] = defaultdict(list)
+        self._found: dict[int, tuple[types.CodeType, FunctionSite]] = {}  # equal code may stand in two places
         with _compiling(filename):
-            tree = ast.parse("".join(lines), filename)
-        for site in sorted(_functions(tree), key=lambda site: site.column):
-            self._sites[site.first_line, site.name].append(site)
+            self._tree = ast.parse("".join(lines), filename)
+        self._context = "\n".join(_module_context(self._tree))
 
     def find(self, code: types.CodeType) -> FunctionSite:
         """The function ``code`` was compiled from."""
-        sites = self._sites.get((code.co_firstlineno, code.co_name), ())
-        same = [(site, again) for site in sites if (again := _same_code(site, code)) is not None]
-        if not same:
-            raise SourceUnavailable(
-                f"{code.co_name} at {self.filename}:{code.co_firstlineno} does not match its text: "
-                "the file was changed on disk since it was loaded, or the code was made by a program"
-            )
+        if id(code) not in self._found:
+            self._found[id(code)] = code, self._match(code, True) or self._match(code, False) or self._mismatch(code)
+        return self._found[id(code)][1]
+
+    def _match(self, code: types.CodeType, reaching: bool) -> FunctionSite | None:
+        """The function whose code is the same; with `reaching`, only nodes that reach over its first line are looked into."""
+        functions = _functions(self._tree, self._context, code.co_firstlineno if reaching else None)
+        sites = [site for site in functions if site.first_line == code.co_firstlineno and site.name == code.co_name]
+        same = [(site, again) for site in sorted(sites, key=lambda site: site.column) if (again := _same_code(site, code)) is not None]
         # Equal candidates mean the same; positions, where Python keeps columns, tell which one it was.
-        return max(same, key=lambda pair: _shared_positions(pair[1], code))[0]
+        return max(same, key=lambda pair: _shared_positions(pair[1], code))[0] if same else None
+
+    def _mismatch(self, code: types.CodeType) -> FunctionSite:
+        raise SourceUnavailable(
+            f"{code.co_name} at {self.filename}:{code.co_firstlineno} does not match its text: "
+            "the file was changed on disk since it was loaded, or the code was made by a program"
+        )
 
 
 _files: dict[str, SourceFile] = {}
@@ -123,8 +129,8 @@ def _compiling(what: str) -> Iterator[None]:
             raise SourceUnavailable(f"{what} cannot be parsed: {error}") from error
 
 
-def _functions(tree: ast.Module) -> Iterator[FunctionSite]:
-    module_context = "\n".join(_module_context(tree))
+def _functions(tree: ast.Module, module_context: str, line: int | None) -> Iterator[FunctionSite]:
+    """The functions of a module: all, or those in nodes that reach over a line."""
     pending: list[tuple[ast.AST, str | None]] = [(tree, None)]
     while pending:
         node, class_name = pending.pop()
@@ -133,7 +139,17 @@ def _functions(tree: ast.Module) -> Iterator[FunctionSite]:
         body_class = node.name if isinstance(node, ast.ClassDef) else class_name
         for child in ast.iter_child_nodes(node):
             # Bases and decorators of a class stand outside its body.
-            pending.append((child, body_class if isinstance(child, ast.stmt) else class_name))
+            if line is None or _reaches(child, line):
+                pending.append((child, body_class if isinstance(child, ast.stmt) else class_name))
+
+
+def _reaches(node: Any, line: int) -> bool:
+    """Whether a node with its decorators reaches over a line; nodes without a place may."""
+    begin = getattr(node, "lineno", None)
+    if begin is None:
+        return True
+    decorators = getattr(node, "decorator_list", None)
+    return bool((decorators[0].lineno if decorators else begin) <= line <= node.end_lineno)
 
 
 def _module_context(tree: ast.Module) -> Iterator[str]:

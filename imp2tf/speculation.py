@@ -28,7 +28,7 @@ MOST_ASSUMPTIONS = 8  # in one trace: each costs a branch that is traced in vain
 # What a trace has found out of the program, and what it has put in the outermost graph, holds whether or not a part of it is given up.
 LASTING = frozenset({
     "births", "deadline", "fetches", "graph", "guarded", "guards", "junctions", "kept", "origins", "reads", "references", "relaxations",
-    "run", "seeded", "sources", "spent",
+    "run", "seeded", "sources", "spent", "unlike_seen",
 })
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from imp2tf.errors import is_own_file
 
-__all__ = ["NO_STATE", "Box", "State", "Variables", "Visited"]
+__all__ = ["NO_STATE", "Box", "Position", "State", "Variables", "Visited"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +57,10 @@ class Box:
 
     def __init__(self, value: Any = None) -> None:
         self.value = value
+
+
+class Position(Box):
+    """The position in an iteration: another one after each item."""
 
 
 NO_STATE = State(tuple, lambda values: None)

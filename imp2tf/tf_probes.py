@@ -310,16 +310,18 @@ def _probe_making() -> bool:
         return usual(value, *others, **more)
 
     def program(x: tf.Tensor) -> tf.Tensor:
-        return tf.raw_ops.Tanh(x=x) + tf.constant(1.0)
+        y = tf.raw_ops.Tanh(x=x) + tf.constant(1.0)
+        return tf.while_loop(lambda y: y > 0.0, lambda y: y - 1.0, [y])
 
-    with operations_made_by(make, make_constant):
+    built: list[Any] = []
+    with operations_made_by(make, make_constant, built.append):
         graph = tf.function(program, autograph=False).get_concrete_function(tf.TensorSpec([])).graph
     (attribute,) = op_definition("Tanh").attr
     encoded = attribute_value("Tanh", attribute, tf.float64).type == tf.float64.as_datatype_enum
     with graph.as_default(), tf.device("/cpu:0"):
         placed = devices_of(graph)
     return made[:3] == ["Tanh", "Const", "AddV2"] and encoded and devices_of(graph) == () and placed == ("/cpu:0",) \
-        and not operations_are_watched()
+        and not operations_are_watched() and len(built) == 2  # the condition and the body
 
 
 PROBES = (

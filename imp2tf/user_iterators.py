@@ -17,7 +17,7 @@ from imp2tf.operations import binary_operation
 from imp2tf.records import OnItsWay, sorted_out, split_records
 from imp2tf.region import cond
 from imp2tf.session import Session, current
-from imp2tf.states import NO_STATE, Box
+from imp2tf.states import NO_STATE, Box, Position
 from imp2tf.try_state import raise_record
 from imp2tf.values import DEAD
 
@@ -112,7 +112,7 @@ class SequenceCursor(AskingCursor):
     def __init__(self, sequence: Any) -> None:
         super().__init__()
         self.sequence = sequence
-        self.index = Box(0)
+        self.index = Position(0)
         self.boxes = (self.item, self.index)
 
     def ask(self) -> Any:

@@ -1,6 +1,7 @@
 """Graphs that make operations quickly make those that TensorFlow makes."""
 
 import contextlib
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import imp2tf
 from imp2tf import quick_graphs
 from imp2tf.quick_graphs import constants_shared, lines_kept, make_quick
 from imp2tf.quick_operations import operations_quick
+from imp2tf.tf_compat import function_graph, functions_of
 
 
 def lists_and_scopes(x: tf.Tensor) -> list[tf.Tensor]:
@@ -90,14 +92,54 @@ def summary(graph: Any) -> list[tuple[Any, ...]]:
 
 
 def _attribute(value: Any) -> str:
-    """An attribute, but for the number in the name of a function."""
-    return value.func.name.rpartition("_")[0] or str(value)
+    """An attribute, but for the numbers in the name of a function."""
+    return re.sub(r"_\d+", "", value.func.name) or str(value)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_graph_is_the_same(program: Callable[..., Any]) -> None:
     assert summary(built(program, quick=True)) == summary(built(program, quick=False))
     assert quick_graphs._Quick.works
+
+
+def differentiated_blocks(x: tf.Tensor) -> list[tf.Tensor]:
+    scale = tf.constant([1.5, 2.5])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.tanh(y * scale) + tf.reduce_sum(y)), [0, x])[1]
+        z = tf.cond(y[0] > 0.0, lambda: tf.reduce_mean(y * x), lambda: tf.reduce_prod(y + x))
+    return [tape.gradient(z, x)]
+
+
+def test_graphs_of_gradients_of_branches_and_loops_are_the_same() -> None:
+    usual = built(differentiated_blocks, quick=False)
+    with operations_quick():
+        quick = built(differentiated_blocks, quick=True)
+    kinds = []
+    pending = [(usual, quick)]
+    while pending:
+        one, other = pending.pop()
+        kinds.append(type(other))
+        first, second = ([op for op in graph.get_operations() if op.type != "Const"] for graph in (one, other))  # constants are shared
+        assert [_kind(op) for op in first] == [_kind(op) for op in second]
+        pairs = zip(first, second, strict=True)
+        names = [(functions_of(this), functions_of(that)) for this, that in pairs]
+        inner = [pair for both in names for pair in zip(*both, strict=True)]
+        pending.extend((function_graph(one, this), function_graph(other, that)) for this, that in inner)
+    assert len(kinds) == 9 and all(issubclass(kind, quick_graphs._Quick) for kind in kinds)
+    assert not isinstance(differentiated_in_tensorflow(), quick_graphs._Quick)
+
+
+def _kind(op: tf.Operation) -> tuple[Any, ...]:
+    name = re.sub(r"_\d+_", "_", op.name)
+    return name, op.type, [(one.op.type, one.dtype, str(one.shape)) for one in op.inputs], [str(one.shape) for one in op.outputs]
+
+
+def differentiated_in_tensorflow() -> Any:
+    """The graph of a loop that is built when no trace runs."""
+    graph = built(differentiated_blocks, quick=False)
+    (name, *_) = [name for op in graph.get_operations() for name in functions_of(op)]
+    return function_graph(graph, name)
 
 
 REFUSED = {

@@ -43,12 +43,16 @@ def evaluated_here(nodes: Iterable[gast.AST]) -> Iterator[gast.AST]:
     while pending:
         node = pending.pop()
         yield node
-        if isinstance(node, FunctionDefNode):
-            below = [*outer_parts(node), *signature_annotations(node)]
-        elif isinstance(node, gast.Lambda | gast.ClassDef):
-            below = outer_parts(node)
-        elif isinstance(node, gast.GeneratorExp):
-            below = [node.generators[0].iter]
-        else:
-            below = children(node)
-        pending.extend(reversed(below))
+        below = _of_definition(node) if node.__class__ in _DEFINING else children(node)
+        below.reverse()
+        pending.extend(below)
+
+
+_DEFINING = frozenset({gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda, gast.ClassDef, gast.GeneratorExp})
+
+
+def _of_definition(node: gast.AST) -> list[gast.AST]:
+    """What a definition or a generator expression evaluates where it stands."""
+    if isinstance(node, FunctionDefNode):
+        return [*outer_parts(node), *signature_annotations(node)]
+    return [node.generators[0].iter] if isinstance(node, gast.GeneratorExp) else outer_parts(node)

@@ -17,6 +17,8 @@ import gast
 from imp2tf.analysis.evaluated import FunctionNode, evaluated_here
 
 LoopNode: TypeAlias = gast.While | gast.For | gast.AsyncFor
+_YIELDS = frozenset({gast.Yield, gast.YieldFrom})
+_AWAITS = frozenset({gast.Await, gast.AsyncFor, gast.AsyncWith, gast.comprehension})
 _DEFINITIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef)
 
 
@@ -45,22 +47,16 @@ def is_irrefutable(case: gast.match_case) -> bool:
 
 def has_yield(fn: FunctionNode) -> bool:
     """Whether calling ``fn`` makes a generator."""
-    return any(isinstance(node, gast.Yield | gast.YieldFrom) for node in evaluated_here(_body(fn)))
+    return any(node.__class__ in _YIELDS for node in evaluated_here(_body(fn)))
 
 
 def has_await(fn: FunctionNode) -> bool:
     """Whether ``fn`` awaits: by ``await``, ``async with``, or ``async for``, also that of a comprehension."""
-    return any(_awaits(node) for node in evaluated_here(_body(fn)))
+    return any(node.__class__ in _AWAITS and getattr(node, "is_async", True) for node in evaluated_here(_body(fn)))
 
 
 def _body(fn: FunctionNode) -> list[gast.AST]:
     return [fn.body] if isinstance(fn, gast.Lambda) else fn.body
-
-
-def _awaits(node: gast.AST) -> bool:
-    if isinstance(node, gast.comprehension):
-        return bool(node.is_async)
-    return isinstance(node, gast.Await | gast.AsyncFor | gast.AsyncWith)
 
 
 def _exits(stmts: Iterable[gast.stmt], kinds: tuple[type, ...]) -> Iterator[gast.stmt]:

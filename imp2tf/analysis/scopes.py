@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 import gast
 
@@ -31,6 +32,7 @@ from imp2tf.analysis.evaluated import (
     parameters,
     signature_annotations,
 )
+from imp2tf.analysis.walking import children
 
 _NOTHING: frozenset[str] = frozenset()
 
@@ -160,7 +162,7 @@ def _collect(nodes: Iterable[gast.AST]) -> _Block:
     return collector.stack[0]
 
 
-class _Collector(gast.NodeVisitor):
+class _Collector:
     """Sorts the names of a tree into blocks."""
 
     def __init__(self) -> None:
@@ -171,6 +173,19 @@ class _Collector(gast.NodeVisitor):
     def block(self) -> _Block:
         """The block being collected."""
         return self.stack[-1]
+
+    def visit(self, node: gast.AST) -> None:
+        """Collect from a node and all below it."""
+        visitor = _visitors[node.__class__]
+        if visitor is not None:
+            visitor(self, node)
+        else:
+            self.generic_visit(node)
+
+    def generic_visit(self, node: gast.AST) -> None:
+        """Collect from all below a node."""
+        for child in children(node):
+            self.visit(child)
 
     def _visit_all(self, nodes: Iterable[gast.AST]) -> None:
         for node in nodes:
@@ -282,3 +297,14 @@ class _Collector(gast.NodeVisitor):
         self.generic_visit(node)
 
     visit_MatchAs = visit_MatchStar = visit_MatchMapping = _visit_capture
+
+
+class _Visitors(dict[type, Any]):
+    """What `_Collector` does with the nodes of a class; None for those that it only looks into."""
+
+    def __missing__(self, kind: type) -> Any:
+        found = self[kind] = getattr(_Collector, f"visit_{kind.__name__}", None)
+        return found
+
+
+_visitors = _Visitors()

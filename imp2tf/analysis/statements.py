@@ -13,6 +13,9 @@ __all__ = ["JUMPS", "assigned_directly", "definitely_bound", "holds_raise", "hol
 
 SIMPLE = (gast.Assign, gast.AnnAssign, gast.Expr, gast.Import, gast.ImportFrom, gast.FunctionDef, gast.Pass, gast.Return)
 JUMPS = (gast.Return, gast.Break, gast.Continue)
+_DEFINITIONS = frozenset({gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda, gast.ClassDef})
+_RAISES = frozenset({gast.Raise, gast.Assert})
+_LEAVING = frozenset({*JUMPS, gast.Try, gast.With})
 
 
 def assigned_directly(body: Sequence[gast.stmt]) -> set[str]:
@@ -23,9 +26,19 @@ def assigned_directly(body: Sequence[gast.stmt]) -> set[str]:
 
 def holds_raise(stmt: gast.AST) -> bool:
     """Whether a statement itself (not a function defined in it) may raise by ``raise`` or ``assert``."""
-    if isinstance(stmt, (gast.FunctionDef, gast.Lambda, gast.ClassDef, gast.AsyncFunctionDef)):
-        return False
-    return isinstance(stmt, (gast.Raise, gast.Assert)) or any(holds_raise(child) for child in children(stmt))
+    return _holds(stmt, _RAISES)
+
+
+def _holds(node: gast.AST, kinds: frozenset[type]) -> bool:
+    """Whether there is a node of some kinds in one, not counting functions and classes defined in it."""
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        if node.__class__ in kinds:
+            return True
+        if node.__class__ not in _DEFINITIONS:
+            pending.extend(children(node))
+    return False
 
 
 def holds_try(stmt: gast.AST) -> bool:
@@ -35,33 +48,24 @@ def holds_try(stmt: gast.AST) -> bool:
 
 def needs_exit_code(body: Sequence[gast.stmt]) -> bool:
     """Whether a function has an exit inside a control statement, so that exits must be carried as values."""
-    return any(not isinstance(stmt, (gast.Return, gast.FunctionDef, gast.ClassDef)) and _has_jump(stmt) for stmt in body)
-
-
-def _has_jump(node: gast.AST) -> bool:
-    if isinstance(node, (gast.FunctionDef, gast.Lambda, gast.ClassDef, gast.AsyncFunctionDef)):
-        return False
-    if isinstance(node, (*JUMPS, gast.Try, gast.With)):
-        return True
-    return any(_has_jump(child) for child in children(node))
+    return any(not isinstance(stmt, (gast.Return, gast.FunctionDef, gast.ClassDef)) and _holds(stmt, _LEAVING) for stmt in body)
 
 
 def definitely_bound(node: gast.FunctionDef, scope: FunctionScope) -> frozenset[str]:
     """Locals that are bound whenever they are read: parameters, and names first met in a plain assignment."""
-    deleted = {
-        target.id for one in walk(node) if isinstance(one, gast.Delete) for target in one.targets if isinstance(target, gast.Name)
-    }
+    ending = [one for one in walk(node) if one.__class__ is gast.Delete or one.__class__ is gast.ExceptHandler]
+    deleted = {target.id for one in ending if isinstance(one, gast.Delete) for target in one.targets if isinstance(target, gast.Name)}
     handlers = {
-        one.name.id if isinstance(one.name, gast.Name) else one.name for one in walk(node) if isinstance(one, gast.ExceptHandler)
+        one.name.id if isinstance(one.name, gast.Name) else one.name for one in ending if isinstance(one, gast.ExceptHandler)
     }
     met: set[str] = set(scope.params)
     bound: set[str] = set(scope.params)
     for stmt in node.body:
-        here = bound_names([stmt])
-        if isinstance(stmt, SIMPLE) and not any(isinstance(one, gast.NamedExpr) for one in walk(stmt)):
-            met |= read_names([stmt]) - bound if not isinstance(stmt, gast.FunctionDef) else read_names([stmt]) - bound - here
+        here, read = bound_names([stmt]), read_names([stmt])
+        if isinstance(stmt, SIMPLE) and not any(one.__class__ is gast.NamedExpr for one in walk(stmt)):
+            met |= read - bound if not isinstance(stmt, gast.FunctionDef) else read - bound - here
             bound |= here - met
-        met |= here | read_names([stmt])
+        met |= here | read
         if may_exit(stmt) and always_exits([stmt]):
             break
     return frozenset(bound - deleted - handlers)

@@ -8,15 +8,15 @@ is counted on is counted on itself: ``self.best_at = self.steps``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import gast
 
-from imp2tf.analysis.evaluated import FunctionNode, parameters
+from imp2tf.analysis.evaluated import FunctionNode, evaluated_here, parameters
 from imp2tf.analysis.walking import walk
 
-__all__ = ["NAME", "Updates", "updates_of"]
+__all__ = ["NAME", "Updates", "attributes_set", "counted_names", "updates_of"]
 
 NAME = "a global or closure variable"
 Updates: TypeAlias = frozenset[tuple[str, str, bool]]  # the class if it is known, the name, whether ints count too
@@ -67,3 +67,16 @@ def _reads(value: gast.expr, target: gast.expr) -> bool:
     if isinstance(target, gast.Attribute):
         return any(isinstance(node, gast.Attribute) and node.attr == target.attr for node in walk(value))
     return isinstance(target, gast.Name) and any(isinstance(node, gast.Name) and node.id == target.id for node in walk(value))
+
+
+def counted_names(stmts: Sequence[gast.stmt]) -> set[str]:
+    """Names that some statements count on by a number: ``steps += 1``."""
+    counting = [one for one in evaluated_here(stmts) if isinstance(one, gast.AugAssign) and isinstance(one.op, gast.Add | gast.Sub)]
+    return {one.target.id for one in counting if isinstance(one.target, gast.Name) and isinstance(one.value, gast.Constant)
+            and type(one.value.value) in (int, float) and one.value.value}
+
+
+def attributes_set(stmts: Sequence[gast.stmt]) -> list[tuple[str, str]]:
+    """The attributes of what names stand for that some statements set, in order: ``self.best = x``."""
+    found = [one for one in evaluated_here(stmts) if isinstance(one, gast.Attribute) and isinstance(one.ctx, gast.Store)]
+    return sorted({(one.value.id, one.attr) for one in found if isinstance(one.value, gast.Name)})

@@ -12,11 +12,13 @@ import tensorflow as tf
 
 from imp2tf.tf_compat.private import FuncGraph
 from imp2tf.tf_compat.private import control_deps as _control_deps
+from imp2tf.tf_compat.private import func_graph as _func_graph
 from imp2tf.tf_compat.private import graphs as _graphs
 from imp2tf.tf_compat.private import op_def_library as _op_def_library
 from imp2tf.tf_compat.private import op_def_registry as _op_def_registry
 from imp2tf.tf_compat.private import ops as _ops
 from imp2tf.tf_compat.private import stack as _stack
+from imp2tf.tf_compat.private import util as _util
 
 
 def op_definition(kind: str) -> Any:
@@ -29,22 +31,33 @@ _makers: list[Any] = []  # of the threads that trace
 _usual_maker: Any = getattr(_op_def_library, "_apply_op_helper", None)
 _usual_constant: Any = getattr(_ops, "_create_graph_constant", None)
 _usual_resources: Any = getattr(_control_deps, "_get_resource_inputs", None)
+_usual_building: Any = getattr(_func_graph, "func_graph_from_py_func", None)
+BLOCK_GRAPHS = tuple(
+    getattr(_util, name) for name in ("CondBranchFuncGraph", "WhileCondFuncGraph", "WhileBodyFuncGraph") if hasattr(_util, name))
 
 
 @contextlib.contextmanager
-def operations_made_by(make: Callable[..., Any], make_constant: Callable[..., Any]) -> Iterator[None]:
+def operations_made_by(make: Callable[..., Any], make_constant: Callable[..., Any], prepare: Callable[[Any], Any]) -> Iterator[None]:
     """While this runs, TensorFlow's functions make operations of graphs by ``make(usual, kind, name, **what they were given)``.
 
-    And constants by ``make_constant(usual, value, dtype, shape, name, verify_shape, allow_broadcast)``.
+    And constants by ``make_constant(usual, value, dtype, shape, name, verify_shape, allow_broadcast)``. The graphs of branches and loops
+    that they build, those of gradients too, are passed to `prepare` first.
     """
-    if _usual_maker is None or _usual_constant is None or _usual_resources is None:
+    if _usual_maker is None or _usual_constant is None or _usual_resources is None or _usual_building is None:
         yield
         return
+
+    def building(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(kwargs.get("func_graph"), BLOCK_GRAPHS):
+            prepare(kwargs["func_graph"])
+        return _usual_building(*args, **kwargs)
+
     with _making:
         _makers.append(make)
         _op_def_library._apply_op_helper = functools.partial(make, _usual_maker)
         _ops._create_graph_constant = functools.partial(make_constant, _usual_constant)
         _control_deps._get_resource_inputs = _resources_of
+        _func_graph.func_graph_from_py_func = building
     try:
         yield
     finally:
@@ -52,7 +65,7 @@ def operations_made_by(make: Callable[..., Any], make_constant: Callable[..., An
             _makers.remove(make)
             if not _makers:
                 _op_def_library._apply_op_helper, _ops._create_graph_constant = _usual_maker, _usual_constant
-                _control_deps._get_resource_inputs = _usual_resources
+                _control_deps._get_resource_inputs, _func_graph.func_graph_from_py_func = _usual_resources, _usual_building
 
 
 def _resources_of(op: tf.Operation) -> Any:

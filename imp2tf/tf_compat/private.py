@@ -10,7 +10,7 @@ from tensorflow.python.data.ops import iterator_ops as iterators
 from tensorflow.python.eager import cancellation, context, core, record
 from tensorflow.python.eager.polymorphic_function import atomic_function, concrete_function
 from tensorflow.python.framework import auto_control_deps as control_deps
-from tensorflow.python.framework import config, op_callbacks, op_def_library, op_def_registry, ops, random_seed
+from tensorflow.python.framework import config, func_graph, op_callbacks, op_def_library, op_def_registry, ops, random_seed
 from tensorflow.python.framework.auto_control_deps import AutomaticControlDependencies
 from tensorflow.python.ops import cond_v2, while_v2
 from tensorflow.python.ops import control_flow_util_v2 as util
@@ -34,6 +34,7 @@ __all__ = [
     "context",
     "control_deps",
     "core",
+    "func_graph",
     "graphs",
     "handle_data",
     "is_symbolic_tensor",
