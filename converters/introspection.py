@@ -54,7 +54,7 @@ def len_(value: Any) -> Any:
     if listed(value) is not None:
         return container_length(listed(value))
     if isinstance(value, Deferred):
-        return number_of(len, value)
+        return len_(value.args[0]) if value.function is numpy_value and value.args[0].shape.rank else number_of(len, value)
     if isinstance(value, tf.data.Dataset):
         return _elements_of_dataset(value)
     return run_operation(len, value)

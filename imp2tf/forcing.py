@@ -7,6 +7,7 @@ gives is found by computing it from examples of the same kinds.
 from __future__ import annotations
 
 import contextlib
+import operator as python
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -212,6 +213,8 @@ def example_of(value: Any) -> Any:
         raise _Unknown
     if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
         return type(value)([example_of(item) for item in value])
+    if isinstance(value, slice):
+        return slice(example_of(value.start), example_of(value.stop), example_of(value.step))
     return {key: example_of(item) for key, item in value.items()} if type(value) is dict else value
 
 
@@ -229,6 +232,8 @@ def _example_of_deferred(value: Deferred) -> Any:
     if hasattr(value, "example"):
         return value.example
     args = [example_of(one) for one in value.args]
+    if value.function is python.getitem:
+        args[1] = _first_place(value.args[1], args[1])
     kwargs = {name: example_of(one) for name, one in value.kwargs.items()}
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"), tf.init_scope():
@@ -237,6 +242,13 @@ def _example_of_deferred(value: Deferred) -> Any:
     except Exception as error:  # whatever it raises on the example, it says nothing of the run's own values
         raise _Unknown from error
     return value.example
+
+
+def _first_place(key: Any, example: Any) -> Any:
+    """An example of an index, for which even the arrays that examples are have an item."""
+    if type(key) is tuple:
+        return tuple(map(_first_place, key, example))
+    return type(example)(0) if is_runtime(key) and isinstance(example, (int, np.integer)) else example
 
 
 def _example_of_kept(kind: Object) -> Any:
