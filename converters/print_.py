@@ -53,7 +53,10 @@ def tf_print(*values: Any, **options: Any) -> Any:
     if any(map(_is_worded_otherwise, values)):
         fall_back(NeedsValue, "tf.print of a Python number that only the run knows")
     shown = [as_number(value, value.kind) if isinstance(value, PyNumber) else lowered(value) for value in values]
-    return run_operation(tf.print, *shown, **options)
+    printed = run_operation(tf.print, *shown, **options)
+    with tf.control_dependencies([printed]):
+        current().run.count_print()
+    return printed
 
 
 def _is_worded_otherwise(value: Any) -> bool:

@@ -107,6 +107,7 @@ def handled(block: Callable[[], Any], state: State, leave: Callable[[Any], None]
     """Run a block whose exceptions have a handler; `leave` puts an exception in the variables of the state."""
     session = current()
     session.trying += 1
+    session.outside.handles = True
     session.handlers.append(len(user_frames()) - 1)
     try:
         Course(session, state.also(session.consumers), leave, handles=True).run(block)

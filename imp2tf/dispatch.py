@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import linecache
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +23,8 @@ from imp2tf.errors import (
 from imp2tf.graph import CannotGoOn, Graph, OperationFailed
 from imp2tf.kept_profiles import keep_profile
 from imp2tf.parameters import Parameters
-from imp2tf.profile import Recording, Replay, watching
+from imp2tf.profile import Done, Recording, Replay, watching
+from imp2tf.results import Site
 from imp2tf.session import in_host_call
 from imp2tf.stance import stance
 from imp2tf.substitution import substitutions
@@ -121,28 +124,50 @@ class Dispatcher(Tracer):
                 return result
         if stuck is not None:
             return self._go_on(graph, stuck, args, kwargs)
-        if failed is not None and graph.xla:
+        if failed is not None and failed.is_of_kernel and graph.xla:
             failure = XlaRefused(f"XLA does not run the graph: {first_line(failed.error)}")
-        elif failed is not None and failed.effects:
-            self._count("graph_calls")
-            raise failed.error
+        elif failed is not None:
+            return self._repeated(failed, args, kwargs)
         if isinstance(failure, XlaRefused):
             return self._run(*self._without_xla(graph, values, failure), values, args, kwargs)
-        if failure is not None:
-            return self._fall_back(failure, args, kwargs)
-        return self._repeated(failed, args, kwargs)
+        return self._plain(args, kwargs) if failure is None else self._fall_back(failure, args, kwargs)
 
-    def _repeated(self, failed: OperationFailed | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run plain Python after an operation failed before anything was done: its error is eager's. If there is none, note that."""
-        result = self._plain(args, kwargs)
-        if failed is not None:
+    def _repeated(self, failed: OperationFailed, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Let plain Python make the call after an operation failed: the error is eager's, with all that the program does before.
+
+        What the run has done is undone; calls of Python are not made again. Where that cannot be, the error of the run is raised.
+        """
+        if failed.remains.is_final or not all(map(self._is_seen, failed.remains.history)):
+            self._count("graph_calls")
+            raise failed.error
+        done = failed.remains.undone()
+        if not failed.is_of_kernel and (self.options.fullgraph or not any(done)):
+            return self._fall_back(failed.error, args, kwargs)
+        result, _ = self._replayed(done, args, kwargs)
+        reason = failed.error
+        if failed.is_of_kernel:
             reason = RaisesUnderTry(f"an operation failed in the graph, and Python goes on: {said_by_kernel(failed.error)}")
             if self.options.fullgraph:
                 raise reason from failed.error
-            record = self.note(reason)
-            with self.counting:
-                record.count += 1
+        record = self.note(reason)
+        with self.counting:
+            record.count += 1
         return result
+
+    def _is_seen(self, call: tuple[Site, Any]) -> bool:
+        """Whether a `Replay` comes by a call: a watched run has, or the user's line shows it."""
+        filename, line, name = site = call[0]
+        return site in self.profile.seen or re.search(rf"\b{re.escape(name)}\s*\(", linecache.getline(filename, line)) is not None
+
+    def _replayed(self, done: Done, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, bool]:
+        """Make the call as plain Python, which does not do again what a run has done; whether it came by all of that."""
+        if not any(done):
+            return self._plain(args, kwargs), True
+        self._count("eager_calls")
+        replay = Replay(done)
+        with watching(replay):
+            result = replay.entered(self.function)(*args, **kwargs)
+        return result, replay.is_over
 
     def _go_on(self, graph: Graph, stuck: CannotGoOn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Let Python go on where a run had to stop. The calls of Python that the run has made are answered with what they returned."""
@@ -150,16 +175,13 @@ class Dispatcher(Tracer):
             with self.lock:
                 self.graphs = [one for one in self.graphs if one is not graph]
         record = self.note(stuck.error)
-        if not graph.is_repeatable or not all(site in self.profile.seen for site, _ in stuck.history):
+        if stuck.remains.is_final or not all(site in self.profile.seen for site, _ in stuck.remains.history):
             self._count("graph_calls")
             stuck.give_up()
         with self.counting:
             record.count += 1
-        self._count("eager_calls")
-        replay = Replay(stuck.history)
-        with watching(replay):
-            result = replay.entered(self.function)(*args, **kwargs)
-        return result if replay.is_over else stuck.give_up()
+        result, is_over = self._replayed(stuck.remains.undone(), args, kwargs)
+        return result if is_over else stuck.give_up()
 
     def _verified(self, graph: Graph, captured: list[Any], values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the graph and plain Python, and compare them; the result is plain Python's."""

@@ -18,8 +18,11 @@ from imp2tf.results import ANYTHING, Kind, Raised, Site, is_fresh, join_kinds, k
 from imp2tf.session import Session, current, hosting
 from imp2tf.values import Growable, PyNumber, Union
 
-__all__ = ["commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_check", "host_value", "is_unchanged",
+__all__ = ["MAY_SURPRISE", "commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_check", "host_value", "is_unchanged",
            "pending_owners", "site_of", "stop_run"]
+
+MAY_SURPRISE = "result_of_python"  # the name of operations that end the run if Python returns what was not foretold
+
 
 def host_call(function: Callable[..., object], *values: Any, name: str | None = None) -> None:
     """Call `function` with the run-time values of `values` each time the graph passes here; what it raises ends the run.
@@ -79,7 +82,7 @@ def host_value(function: Callable[..., Any], kind: Kind, values: Sequence[Any], 
 
     if kind.holds_tensor():
         current().outside.gives_tensors = True
-    tensors = [detached(tensor) for tensor in _call_at_run_time(packed, values, kind.dtypes(), name, pure)]
+    tensors = [detached(tensor) for tensor in _call_at_run_time(packed, values, kind.dtypes(), name, pure, MAY_SURPRISE)]
     return kind.unpack(iter(tensors), run)
 
 
@@ -114,7 +117,7 @@ def site_of(name: str) -> Site:
 
 
 def _call_at_run_time(function: Callable[..., Any], values: Sequence[Any], returns: list[tf.DType],
-                      name: str | None, pure: bool = False) -> Sequence[tf.Tensor]:
+                      name: str | None, pure: bool = False, op_name: str | None = None) -> Sequence[tf.Tensor]:
     session = current()
     recorder = Recorder(session)
     recipes = [recorder.add(value) for value in values]
@@ -136,7 +139,7 @@ def _call_at_run_time(function: Callable[..., Any], values: Sequence[Any], retur
     elif not pure:
         session.outside.sites.add(site_of(name))
     session.python_calls.append((f"Python is called ({name})" if name else "Python is called", innermost(frames)))
-    return _python_op(session, call, [detached(tensor) for tensor in recorder.tensors], returns).outputs
+    return _python_op(session, call, [detached(tensor) for tensor in recorder.tensors], returns, op_name).outputs
 
 
 def _commits_if_any(session: Session, recorder: Recorder) -> list[tuple[Recipe, Recipe]]:
@@ -151,9 +154,10 @@ def _commits_if_any(session: Session, recorder: Recorder) -> list[tuple[Recipe, 
         return []
 
 
-def _python_op(session: Session, call: Callable[..., Any], tensors: list[tf.Tensor], returns: list[tf.DType]) -> tf.Operation:
+def _python_op(session: Session, call: Callable[..., Any], tensors: list[tf.Tensor], returns: list[tf.DType],
+               name: str | None = None) -> tf.Operation:
     before = tf.compat.v1.get_default_graph()
-    tf.py_function(session.callback(call), tensors, returns)
+    tf.py_function(session.callback(call), tensors, returns, name)
     op = before.get_operations()[-1]
     session.host_ops.add((id(before), op.name))
     return op

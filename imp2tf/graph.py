@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -20,11 +21,10 @@ from imp2tf.errors import (
 )
 from imp2tf.exceptions import raise_from_user_code
 from imp2tf.guards import held_weakly
-from imp2tf.inspection import nodes_of
+from imp2tf.inspection import draws_random_numbers, effects_of, nodes_of
 from imp2tf.lifting import Fetch
 from imp2tf.places import Place
 from imp2tf.python_numbers import OVERFLOW, UNUSUAL_POWER
-from imp2tf.random_ops import RANDOM_OPS
 from imp2tf.recipes import Build, Recipe
 from imp2tf.relaxations import Guard
 from imp2tf.results import Raised
@@ -32,36 +32,43 @@ from imp2tf.runs import Run
 from imp2tf.seed_stream import SEEDS_TO_COME, look_further_ahead
 from imp2tf.session import Outside
 from imp2tf.taped import Taped
-from imp2tf.tf_compat import is_stateful_op, switches
+from imp2tf.tf_compat import switches
+from imp2tf.undoing import Before, Remains, Undo, changes_only_variables, may_fail, undo_of
 
-__all__ = ["WITHOUT_EFFECT", "CannotGoOn", "Graph", "OperationFailed", "Rehearsal", "has_other_effects", "refused_by_xla"]
+__all__ = ["CannotGoOn", "Graph", "OperationFailed", "Rehearsal", "refused_by_xla"]
 
 
 class OperationFailed(BaseException):
-    """An operation failed while the graph ran: `error` is what TensorFlow says, not an exception that the program raised.
+    """An operation failed while the graph ran, which is no exception that the program raised.
 
-    `effects` tells whether the run may have done something by then that cannot be done again.
+    `error` is what TensorFlow says, or that a number is not what it was taken for.
     """
 
-    def __init__(self, error: tf.errors.OpError, effects: bool) -> None:
+    def __init__(self, error: tf.errors.OpError | NeedsValue, remains: Remains) -> None:
         super().__init__(error)
         self.error = error
-        self.effects = effects
+        self.remains = remains
+
+    @property
+    def is_of_kernel(self) -> bool:
+        """Whether the error is an operation's own."""
+        return isinstance(self.error, tf.errors.OpError)
 
 
 class CannotGoOn(BaseException):
-    """A call of Python gave the run what it cannot use: `history` are the calls made so far, `writes` what was written by then."""
+    """A call of Python gave the run what it cannot use; `writes` is what was written by then."""
 
-    def __init__(self, error: UnexpectedResult, history: list[tuple[Any, Any]], writes: Writes) -> None:
+    def __init__(self, error: UnexpectedResult, remains: Remains, writes: Writes) -> None:
         super().__init__(error)
         self.error = error
-        self.history = history
+        self.remains = remains
         self.writes = writes
 
     @property
     def raised(self) -> bool:
         """Whether the last call raised, under try."""
-        return bool(self.history) and isinstance(self.history[-1][1], Raised)
+        history = self.remains.history
+        return bool(history) and isinstance(history[-1][1], Raised)
 
     def give_up(self) -> NoReturn:
         """Raise the error: effects of the run, which nobody can repeat, have happened."""
@@ -123,23 +130,35 @@ class Graph:
         """How calls run: "graph", "inline" (on the calling thread), "xla"."""
         return "xla" if self.xla else self.taped.tier
 
+    @functools.cached_property
+    def _undo(self) -> Undo | None:
+        """What must be undone where a run ends early. None if that cannot be, or need not: only variables have changed by then."""
+        if not self.writes and not self.outside.handles and not self.outside.sites:
+            return None
+        undo = undo_of(self.concrete, self.captures, self.run.counter)
+        if undo is None or not undo.is_needed:
+            return undo
+        return undo if not self.outside.calls_program and changes_only_variables(self.concrete) else None
+
+    @functools.cached_property
+    def _keeps(self) -> Undo | None:
+        """What keeps the variables before each run."""
+        return self._undo if self._undo is not None and self._undo.is_needed else None
+
+    @functools.cached_property
+    def can_go_on(self) -> bool:
+        """Whether Python can make a call where a run ends early that has called Python; it must not draw random numbers of its own."""
+        return self.outside.unrepeatable is None and self._can_undo and not draws_random_numbers(self.concrete)
+
+    @functools.cached_property
+    def _can_undo(self) -> bool:
+        """Whether the variables can be made as before where a run ends early in the order of the program."""
+        return not effects_of(self.concrete) or (self._undo is not None and changes_only_variables(self.concrete))
+
     @property
-    def has_effects(self) -> bool:
-        """Whether a run that failed may have changed something; not cheap."""
-        return bool(self.python_calls) or self._changes_state()
-
-    def _changes_state(self) -> bool:
-        return any(is_stateful_op(node.op) and node.op not in WITHOUT_EFFECT for node in nodes_of(self.concrete))
-
-    def _has_done_something(self) -> bool:
-        """Whether the run that is under way may have had an effect: it has called Python, or what it did to variables is not known."""
-        calls = self.run.history or self.outside.unrepeatable  # the history does not hold calls that cannot be repeated
-        return bool(self.python_calls and calls) or self._changes_state()
-
-    @property
-    def is_repeatable(self) -> bool:
-        """Whether Python can go on after a run that stopped, given what Python returned to it: nothing else had an effect."""
-        return self.outside.unrepeatable is None and not has_other_effects(self.concrete)
+    def misses_handlers(self) -> bool:
+        """Whether an operation may fail that the program would handle, when nobody can let Python do that."""
+        return self.outside.handles and not self._can_undo and any(map(may_fail, self.concrete.graph.get_operations()))
 
     def __call__(self, captured: list[Any], args: Sequence[Any]) -> Any:
         """Run on the bound arguments of a call and what `admit` gave for them: run, commit."""
@@ -169,6 +188,8 @@ class Graph:
         try:
             rehearsal.result = self._call(captured, args, commit=rehearsal.writes.extend)
         except OperationFailed as operation:
+            if isinstance(operation.error, NeedsValue):
+                raise Fallback(operation.error) from None
             rehearsal.error = operation.error
         except Exception as error:
             rehearsal.error = error
@@ -177,20 +198,21 @@ class Graph:
     def _call(self, captured: list[Any], args: Sequence[Any], commit: Commit) -> Any:
         if self.fetches_more:
             captured = tf.nest.flatten([one() if callable(one) else one for one in captured])
-        if not self.calls_python and switches.PRIVATE_CALLS:
+        if not self.calls_python and self.run.counter is None and switches.PRIVATE_CALLS:
             return self._ran(captured, args, commit)
         with self.run.lock, self.run.of(args):
             return self._ran(captured, args, commit)
 
     def _ran(self, captured: list[Any], args: Sequence[Any], commit: Commit) -> Any:
         """What is raised after a failed run is raised outside of its handler: TensorFlow's error is no part of the program."""
+        before = None if self._keeps is None else self._keeps.before(captured)
         try:
             outputs = self._outputs(captured)
         except tf.errors.OpError as error:
             failure = error
         else:
             return self._finish(outputs, args, commit)
-        return self._stopped(failure, commit)
+        return self._stopped(failure, commit, before)
 
     def _outputs(self, captured: list[Any]) -> list[tf.Tensor]:
         try:
@@ -199,28 +221,25 @@ class Graph:
             failure = GraphRefused(f"a tape records, and the graph of the gradient cannot be made: {first_line(error)}")
         raise Fallback(failure)
 
-    def _stopped(self, error: tf.errors.OpError, commit: Commit) -> NoReturn:
+    def _stopped(self, error: tf.errors.OpError, commit: Commit, before: Before | None) -> NoReturn:
         """The run ended early: by the program's own exception, or by an operation that failed."""
         stored, self.run.error = self.run.error, None
         if stored is None:
-            refused = self._refused(error)
-            raise OperationFailed(refused, self._has_done_something()) if isinstance(refused, tf.errors.OpError) else refused
+            is_in_order = isinstance(error, OF_VALUES) and not _number_failed(error)
+            raise OperationFailed(_reason(error), self._remains(before, is_in_order))
         if isinstance(stored, GraphRefused):
             raise Fallback(stored)
         if isinstance(stored, UnexpectedResult):
-            raise CannotGoOn(stored, self.run.history, self.run.commit)
+            raise CannotGoOn(stored, self._remains(before, is_in_order=True), self.run.commit)
         commit(self.run.commit)
         raise_from_user_code(stored)
 
-    def _refused(self, error: tf.errors.OpError) -> BaseException:
-        """The error of the run, or the fallback that it stands for."""
-        found = next((text for text in LEFT_PYTHON if text in error.message), None)
-        if found is None:
-            return error
-        if found == SEEDS_TO_COME:
-            look_further_ahead()
-        reason = NeedsValue(LEFT_PYTHON[found])
-        return reason if self.has_effects else Fallback(reason)
+    def _remains(self, before: Before | None, is_in_order: bool) -> Remains:
+        """What a run has done that ended early; `is_in_order` if all is done that stands before its end in the program, and no more."""
+        undone = before is not None or (self._can_undo if is_in_order else not effects_of(self.concrete))
+        called = bool(self.run.history) or self.outside.unrepeatable is not None
+        is_final = not undone or (called and not self.can_go_on)
+        return Remains(is_final, self.run.history, before)
 
     def _finish(self, outputs: list[tf.Tensor], args: Sequence[Any], commit: Commit) -> Any:
         build = Build(outputs, args)
@@ -229,6 +248,22 @@ class Graph:
             commit([(place(build), value(build)) for place, value in self.writes])
         return result
 
+
+def _number_failed(error: tf.errors.OpError) -> str | None:
+    """The check that failed, if it is one of imp2tf for numbers of Python."""
+    return next((text for text in LEFT_PYTHON if text in error.message), None)
+
+
+def _reason(error: tf.errors.OpError) -> tf.errors.OpError | NeedsValue:
+    """The error of the run, or what it stands for."""
+    found = _number_failed(error)
+    if found == SEEDS_TO_COME:
+        look_further_ahead()
+    return error if found is None else NeedsValue(LEFT_PYTHON[found])
+
+
+# How operations fail for what they are given. They are those that changes wait for; what else may happen may happen at any time.
+OF_VALUES = (tf.errors.InvalidArgumentError, tf.errors.OutOfRangeError, tf.errors.NotFoundError, tf.errors.FailedPreconditionError)
 
 # What TensorFlow raises where a tape is to record the run, and it cannot make the graph of the gradient.
 UNDIFFERENTIABLE = (LookupError, AttributeError, NotImplementedError, TypeError, ValueError)
@@ -252,19 +287,6 @@ def _commit(writes: Writes) -> None:
         for put_back in reversed(undo):
             put_back()
         raise
-
-
-def has_other_effects(concrete: Any) -> bool:
-    """Whether a graph does more than compute and call Python."""
-    harmless = WITHOUT_EFFECT - RANDOM_OPS
-    return any(is_stateful_op(node.op) and node.op not in harmless for node in nodes_of(concrete))
-
-
-WITHOUT_EFFECT = frozenset({
-    "Placeholder", "ReadVariableOp", "VarHandleOp", "Assert", "If", "While", "Case", "StatefulPartitionedCall", "ResourceGather",
-    "CheckNumerics", "CheckNumericsV2", "EagerPyFunc", "LookupTableFindV2", "LookupTableSizeV2", "ResourceGatherNd", "VarIsInitializedOp",
-    "VariableShape",
-}) | RANDOM_OPS
 
 
 def refused_by_xla(graph: Graph) -> str | None:

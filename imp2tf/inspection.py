@@ -1,6 +1,7 @@
 """What a finished graph holds, and so how it may be run."""
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -9,15 +10,15 @@ import tensorflow as tf
 from imp2tf.random_ops import RANDOM_OPS
 from imp2tf.tf_compat import function_bodies, has_unread, is_stateful_op
 
-__all__ = ["has_state", "may_inline", "nodes_of"]
+__all__ = ["CHANGES_VARIABLES", "draws_random_numbers", "effects_of", "has_state", "may_inline", "nodes_of"]
 
 INLINE_NODES, INLINE_BYTES = 200, 1 << 16
 CALLS = frozenset({"If", "While", "Case", "StatefulPartitionedCall"})
 QUIET = CALLS | {"Placeholder", "ReadVariableOp", "ResourceGather", "VarHandleOp", "VariableShape"}
-WITHOUT_STATE = QUIET | {
-    "Assert", "CheckNumerics", "CheckNumericsV2", "EagerPyFunc", "PrintV2", "PyFunc", "ResourceGatherNd", "RngReadAndSkip", "RngSkip",
-    "VarIsInitializedOp",
-}
+CHECKED = QUIET | {"Assert", "CheckNumerics", "CheckNumericsV2", "EagerPyFunc", "ResourceGatherNd", "VarIsInitializedOp"}
+WITHOUT_STATE = CHECKED | {"PrintV2", "PyFunc", "RngReadAndSkip", "RngSkip"}
+WITHOUT_EFFECT = CHECKED | RANDOM_OPS | {"LookupTableFindV2", "LookupTableSizeV2"}
+MAKES_DATASET = re.compile(r"(?<!Reduce)Dataset(V\d)?$|^DatasetCardinality$")  # stateful to TensorFlow, but nothing happens
 CHANGES_VARIABLES = ("Assign", "ResourceApply", "ResourceScatter", "ResourceSparseApply", "ResourceStridedSliceAssign")
 
 
@@ -39,6 +40,17 @@ def _used(nodes: Sequence[Any], results: Iterable[str]) -> list[Any]:
 def _used_in(function: Any) -> list[Any]:
     """The nodes of a function."""
     return _used(function.node_def, [text.partition(":")[0] for text in (*function.ret.values(), *function.control_ret.values())])
+
+
+def effects_of(concrete: Any) -> list[Any]:
+    """The definitions of the operations of a graph that do more than compute and call Python."""
+    return [node for node in nodes_of(concrete)
+            if node.op not in WITHOUT_EFFECT and not MAKES_DATASET.search(node.op) and is_stateful_op(node.op)]
+
+
+def draws_random_numbers(concrete: Any) -> bool:
+    """Whether a graph draws random numbers from a stream of its own."""
+    return any(node.op in RANDOM_OPS for node in nodes_of(concrete))
 
 
 def may_inline(concrete: Any) -> bool:

@@ -18,7 +18,7 @@ from imp2tf.random_ops import RANDOM_OPS, read_draws
 from imp2tf.session import Session
 from imp2tf.tf_compat import FuncGraph, add_control_input, function_bodies, function_graph, functions_of, is_stateful_op, keep_unread
 
-__all__ = ["changes_state", "made_by_program", "order_effects"]
+__all__ = ["REGIONS", "changes_state", "made_by_program", "may_fail_in_program", "order_effects"]
 
 QUIET_STATEFUL = frozenset({
     "LookupTableFindV2", "LookupTableSizeV2", "Placeholder", "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "StatelessCase",
@@ -118,8 +118,8 @@ def _holds_changes(graph: FuncGraph) -> bool:
 
 # ------------------------------------------------------------------------------------------------ what nobody reads
 _program_made: weakref.WeakKeyDictionary[FuncGraph, list[tuple[int, int]]] = weakref.WeakKeyDictionary()
-_checking: weakref.WeakSet[FuncGraph] = weakref.WeakSet()   # graphs in which an operation of the program may fail
-_with_unread: weakref.WeakSet[FuncGraph] = weakref.WeakSet()   # of these, those in whose branches or loops nobody reads the result
+_checking: weakref.WeakKeyDictionary[FuncGraph, frozenset[str]] = weakref.WeakKeyDictionary()   # operations of the program that may fail
+_with_unread: weakref.WeakSet[FuncGraph] = weakref.WeakSet()   # of their graphs, those in whose branches or loops nobody reads the result
 
 
 @contextlib.contextmanager
@@ -139,9 +139,9 @@ def _kept(graph: FuncGraph, operations: Sequence[tf.Operation], outputs: Sequenc
     failing = [op for place, op in enumerate(operations) if _is_checked(op, place in own)]
     if not failing:
         return []
-    _checking.add(graph)
+    _checking[graph] = frozenset(op.name for op in failing)
     needed = _needed(operations, [tensor.op for tensor in outputs])
-    kept = [op for op in failing if op not in needed]
+    kept = [op for op in failing if op not in needed and not _runs_anyway(op)]
     inner = isinstance(graph.outer_graph, tf.__internal__.FuncGraph)
     inside = any(inner or op.type in REGIONS for op in kept) or any(
         function_graph(graph, name) in _with_unread for op in failing if op.type in REGIONS for name in functions_of(op))
@@ -150,6 +150,16 @@ def _kept(graph: FuncGraph, operations: Sequence[tf.Operation], outputs: Sequenc
     if inside or kept:
         keep_unread(graph, inside)
     return kept
+
+
+def _runs_anyway(op: tf.Operation) -> bool:
+    """Whether TensorFlow itself lets an operation run that nothing needs: its automatic control dependencies keep stateful ones."""
+    return bool(op.op_def.is_stateful) and (op.type not in READS or any(tensor.consumers() for tensor in op.outputs))
+
+
+def may_fail_in_program(op: tf.Operation) -> bool:
+    """Whether an operation of an ordered graph may fail as in eager: it is the program's, or a region with one that is."""
+    return op.name in _checking.get(op.graph, ())
 
 
 def _is_checked(op: tf.Operation, is_of_program: bool) -> bool:
@@ -217,8 +227,8 @@ def _names(text: str) -> frozenset[str]:
 ANY_SHAPE = NEVER_FAILS | _names("""
     Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Elu EmptyTensorList Erf Erfc Exp Expm1 Floor Identity IdentityN Inv Invert
     IsFinite IsInf IsNan L2Loss LeakyRelu Log Log1p LogicalNot Neg OnesLike PreventGradient Rank ReadVariableOp Reciprocal Relu Relu6
-    Rint Round Rsqrt Selu Shape ShapeN Sigmoid Sign Sin Sinh Size Softplus Softsign Sqrt Square StopGradient Tan Tanh TensorListLength
-    TensorListPushBack VariableShape ZerosLike
+    Rint Round Rsqrt Selu Shape ShapeN Sigmoid Sign Sin Sinh Size Softplus Softsign Sqrt Square StopGradient StringFormat Tan Tanh
+    TensorListLength TensorListPushBack VariableShape ZerosLike
 """)
 KNOWN_SHAPES = _names("""
     Add AddN AddV2 All Any Atan2 BatchMatMul BatchMatMulV2 BatchMatMulV3 BiasAdd BiasAddGrad BroadcastArgs
@@ -229,11 +239,14 @@ KNOWN_SHAPES = _names("""
 """)
 PLACES = _names("ArgMax ArgMin Cumprod Cumsum Slice")
 FLOAT_ONLY = _names("FloorDiv FloorMod Div Pow TruncateDiv")    # ints refuse a divisor of zero, or a negative power
+DENSE_WRITES = ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "ResourceApply")
 _fallible: weakref.WeakKeyDictionary[FuncGraph, bool] = weakref.WeakKeyDictionary()
 
 
 def _may_fail(op: tf.Operation) -> bool:
     """Whether values or shapes that only the run knows may make an operation fail."""
+    if op.type.startswith(DENSE_WRITES):
+        return not all(one.shape.is_fully_defined() for one in op.inputs)
     if op.type == "Cast":
         return tf.string in (op.inputs[0].dtype, op.outputs[0].dtype)
     if op.type in ANY_SHAPE or op.type in HOST_OPS:

@@ -16,9 +16,10 @@ import threading
 import types
 import weakref
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import gast
+import tensorflow as tf
 
 from imp2tf.analysis.flow import has_await
 from imp2tf.analysis.updates import Updates, updates_of
@@ -30,7 +31,7 @@ from imp2tf.purity import has_plain_new, is_numpy_function, is_pure, is_tensorfl
 from imp2tf.results import Changed, Profile, Raised, Site, is_fresh, kind_of, name_of_callee, watched_arguments
 from imp2tf.source import SourceUnavailable, bind, compile_node, lambda_to_function, read
 
-__all__ = ["Recording", "Replay", "watched", "watching"]
+__all__ = ["Done", "History", "Recording", "Replay", "watched", "watching"]
 
 ENTERED = "imp2tf_entered"
 RESIZED = (list, collections.deque)
@@ -224,19 +225,35 @@ def _is_in(place: tuple[str, int], function: Any) -> bool:
     return any(line == place[1] for _, _, line in code.co_lines())
 
 
+History = Sequence[tuple[Site, Any]]
+
+
+class Done(NamedTuple):
+    """What a run has done that Python must not do again: its calls of Python and what they returned, and how often ``tf.print`` printed."""
+
+    history: History
+    printed: int = 0
+
+
 class Replay(_Watcher):
     """Gives the results of calls that a graph has made, in order; what follows them is called."""
 
-    def __init__(self, history: Sequence[tuple[Site, Any]]) -> None:
-        self._left = list(history)[::-1]
+    def __init__(self, done: Done) -> None:
+        self._left = list(done.history)[::-1]
+        self._printed = done.printed
 
     @property
     def is_over(self) -> bool:
         """Whether the program has made all the calls that the graph had made."""
-        return not self._left
+        return not self._left and not self._printed
 
     def called(self, function: Any, site: Site) -> Any:
+        if function is tf.print and self._printed:
+            return self._silent
         return self._result if self._left and self._left[-1][0] == site else function
+
+    def _silent(self, *args: Any, **kwargs: Any) -> None:
+        self._printed -= 1
 
     def _result(self, *args: Any, **kwargs: Any) -> Any:
         result = self._left.pop()[1]

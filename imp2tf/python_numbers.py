@@ -15,7 +15,7 @@ from imp2tf.values import NUMBER_DTYPES, PyNumber, number_kind
 
 __all__ = [
     "BINARY", "COMPARE", "OVERFLOW", "UNARY", "UNUSUAL_POWER", "Function", "as_number", "as_tensor", "divided", "in_int_range",
-    "number_tensor", "of_numbers",
+    "is_check_of_number", "number_tensor", "of_numbers",
 ]
 
 Function = Callable[..., Any]
@@ -89,6 +89,7 @@ def of_numbers(op: str, a: Any, b: Any) -> PyNumber:
 
 
 OVERFLOW = "imp2tf: a Python int left the range of int64"
+CHECK = "check_of_number"
 UNUSUAL_POWER = "imp2tf: a power of Python numbers is of another kind, an error or out of range"
 SMALL = 2**31
 
@@ -107,9 +108,7 @@ def _within_range(op: str, a: Any, b: Any, x: tf.Tensor, y: tf.Tensor, result: t
 
 def in_int_range(wide: tf.Tensor, result: tf.Tensor) -> tf.Tensor:
     """`result`, an int64, where `wide`, the same number as float64, says that it is in range; else the run stops."""
-    checked = tf.raw_ops.Assert(condition=tf.abs(wide) < 2.0**62, data=[OVERFLOW], summarize=1)
-    with tf.control_dependencies([checked]):
-        return tf.identity(result)
+    return _run_stops_unless(tf.abs(wide) < 2.0**62, result, OVERFLOW)
 
 
 def _type_error(op: str, kinds: tuple[str | None, str | None]) -> TypeError:
@@ -169,21 +168,26 @@ def _power(a: Any, b: Any, kind: str) -> PyNumber:
     x, y = as_number(a, kind), as_number(b, kind)
     if kind == "int":
         if isinstance(b, PyNumber):
-            y = _run_stops_unless(y >= 0, y)
+            y = _run_stops_unless(y >= 0, y, UNUSUAL_POWER)
         elif b < 0:
             fall_back(NeedsValue, "a run-time int to a negative power is a float or an error")
         return PyNumber(kind, _within_range("**", a, b, x, y, tf.pow(x, y)))
     result = tf.pow(x, y)
     real = (x >= 0.0) | tf.equal(y, tf.round(y))
     regular = tf.math.is_finite(result) | ~tf.math.is_finite(x) | ~tf.math.is_finite(y)
-    return PyNumber(kind, _run_stops_unless(real & regular, result))
+    return PyNumber(kind, _run_stops_unless(real & regular, result, UNUSUAL_POWER))
 
 
-def _run_stops_unless(condition: tf.Tensor, result: tf.Tensor) -> tf.Tensor:
-    """`result` where a power has the kind that it is taken for; else the run stops, and the call runs as Python."""
-    checked = tf.raw_ops.Assert(condition=condition, data=[UNUSUAL_POWER], summarize=1)
+def _run_stops_unless(condition: tf.Tensor, result: tf.Tensor, text: str) -> tf.Tensor:
+    """`result` where a number has the kind and range that it is taken for; else the run stops with this text, and Python makes the call."""
+    checked = tf.raw_ops.Assert(condition=condition, data=[text], summarize=1, name=CHECK)
     with tf.control_dependencies([checked]):
         return tf.identity(result)
+
+
+def is_check_of_number(op: tf.Operation) -> bool:
+    """Whether an operation stops runs in which a number is not what it was taken for."""
+    return op.type == "Assert" and op.name.rpartition("/")[2].startswith(CHECK)
 
 
 def _bitwise(op: str, a: Any, b: Any, kind: str) -> PyNumber:

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import tensorflow as tf
+
 from imp2tf import calls
 from imp2tf.containers import concatenated, detached, grow
 from imp2tf.elements import check_uses
@@ -18,7 +20,9 @@ from imp2tf.state_lists import extended, listed
 from imp2tf.tracebacks import Frame, without_own_frames
 from imp2tf.values import Growable
 
-__all__ = ["Run"]
+__all__ = ["COUNTS_PRINTS", "Run"]
+
+COUNTS_PRINTS = "count_of_prints"  # the name of the operations that count what ``tf.print`` has printed
 
 
 class Run:
@@ -34,6 +38,7 @@ class Run:
         self.commit: list[tuple[Any, Any]] = []
         self.results: list[Any] = []
         self.history: list[tuple[Any, Any]] = []  # the calls of Python so far, and what they returned
+        self.counter: tf.Variable | None = None  # of what ``tf.print`` has printed
         self.count_host_call: Callable[[], object] = lambda: None
         self.lock = threading.RLock()
 
@@ -46,6 +51,15 @@ class Run:
             yield
         finally:
             self.args, self.error, self.commit, self.results, self.history = before
+
+    def count_print(self) -> None:
+        """Let the graph count what ``tf.print`` has printed: if an operation fails later, Python must not print it again."""
+        if self.embedded:
+            return
+        if self.counter is None:
+            with tf.init_scope():
+                self.counter = tf.Variable(0, trainable=False, dtype=tf.int64)
+        tf.raw_ops.AssignAddVariableOp(resource=self.counter.handle, value=tf.constant(1, tf.int64), name=COUNTS_PRINTS)
 
     @contextlib.contextmanager
     def stopping(self, frames: list[Frame], written: Callable[[], list[tuple[Any, Any]]]) -> Iterator[None]:

@@ -39,6 +39,8 @@ class Outside:
       read_owners: objects whose data the trace has read, by id.
       unrepeatable: an effect of the run that a repetition by Python could not leave out.
       needs_replay: why the run may find that Python has to go on.
+      handles: whether the program handles exceptions, or cleans up after them, by code that the graph may not hold.
+      calls_program: whether the run calls Python that may change what the graph changes, variables for instance.
       sites: the calls of Python that the graph makes.
       gives_tensors: whether Python that the graph calls gives it tensors, past eager's tape.
       locks: locks that the run holds from before its guards are checked.
@@ -51,6 +53,8 @@ class Outside:
     read_owners: dict[int, Any] = dataclasses.field(default_factory=dict)
     unrepeatable: str | None = None
     needs_replay: str | None = None
+    handles: bool = False
+    calls_program: bool = False
     sites: set[tuple[str, int, str]] = dataclasses.field(default_factory=set)
     gives_tensors: bool = False
     locks: list[Source] = dataclasses.field(default_factory=list)

@@ -25,7 +25,7 @@ from imp2tf.errors import (
     user_location,
 )
 from imp2tf.exceptions import TRACE_BOUNDARIES, ProgramRaise
-from imp2tf.graph import Graph, has_other_effects
+from imp2tf.graph import Graph
 from imp2tf.guards import compile_guards
 from imp2tf.heap import contents
 from imp2tf.inspection import has_state, may_inline
@@ -42,6 +42,7 @@ from imp2tf.quick_graphs import lines_kept, make_quick
 from imp2tf.quick_operations import operations_quick
 from imp2tf.random_ops import draw_eagerly
 from imp2tf.relaxations import Relaxations
+from imp2tf.results import Profile
 from imp2tf.runs import Run
 from imp2tf.seed_stream import draws_can_be_inputs
 from imp2tf.session import Session, active, resumed
@@ -135,16 +136,18 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
 def _ready_to_run(concrete: Any, run: Run, parts: dict[str, Any], options: Options, kinds: list[Any]) -> Graph:
     """A traced function with what its runs need: guards, captured inputs, how tapes see it, and which ways to run it may be tried."""
     session = parts["session"]
-    _refuse_unrepeatable(session, concrete)
     captures = captures_of(concrete)
     session.outside.forget()
+    session.outside.calls_program = bool(session.opaque)
     xla = bool(options.jit_compile)
     may_switch = not xla and not has_state(session.graph)
     compiler = Compiler(session.graph) if may_switch and may_compile(options) else None
     taped = Taped(concrete, captures, parts["junctions"], lambda: not xla and may_inline(concrete), may_switch, compiler)
-    return Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards, captures), run,
+    graph = Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards, captures), run,
                  parts["calls_python"], session.python_calls, xla, session.callbacks, taped, session.outside,
                  session.assumptions, kinds, untold=bool(session.counts[UNTOLD]))
+    _refuse_unrepeatable(graph, session.relaxations.profile)
+    return graph
 
 
 def _note_state(session: Session) -> None:
@@ -177,13 +180,13 @@ def kinds_of(relaxations: Relaxations, parameters: Parameters, args: Sequence[An
     return [_kind(relaxations, value, Argument(i, name)) for i, (name, value) in enumerate(zip(parameters.names, args, strict=True))]
 
 
-def _refuse_unrepeatable(session: Session, concrete: Any) -> None:
+def _refuse_unrepeatable(graph: Graph, profile: Profile) -> None:
     """Fall back if Python may have to go on from the middle of a run, and the run does something that cannot be repeated."""
-    outside = session.outside
-    if outside.needs_replay is None:
-        return
-    if outside.unrepeatable is not None or not outside.sites <= session.relaxations.profile.seen or has_other_effects(concrete):
+    outside = graph.outside
+    if outside.needs_replay is not None and not (graph.can_go_on and outside.sites <= profile.seen):
         fall_back(RaisesUnderTry, outside.needs_replay)
+    if graph.misses_handlers:
+        fall_back(RaisesUnderTry, "an operation under try or with may fail after something that cannot be undone")
 
 
 def _kind(relaxations: Relaxations, value: Any, source: Source, around: tuple[Any, ...] = ()) -> Any:

@@ -14,15 +14,12 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.errors import DivergenceError, NotVerified
-from imp2tf.graph import WITHOUT_EFFECT, Graph
-from imp2tf.inspection import nodes_of
+from imp2tf.graph import Graph
+from imp2tf.inspection import CHANGES_VARIABLES, draws_random_numbers, effects_of
 from imp2tf.places import Entries
-from imp2tf.random_ops import RANDOM_OPS
-from imp2tf.tf_compat import is_stateful_op
 
 __all__ = ["unverifiable", "verified"]
 
-CHANGES_VARIABLES = ("Assign", "ResourceApply", "ResourceScatter", "ResourceSparseApply", "ResourceStridedSliceAssign")
 TOLERANCES = {tf.float16: 1e-2, tf.bfloat16: 5e-2, tf.float32: 1e-4, tf.float64: 1e-9, tf.complex64: 1e-4, tf.complex128: 1e-9}
 MAX_DEPTH = 20
 
@@ -35,10 +32,10 @@ def unverifiable(graph: Graph) -> NotVerified | None:
     variables = {id(variable.handle) for variable in graph.concrete.graph.variables}
     if any(getattr(one, "dtype", None) == tf.resource and id(one) not in variables for one in graph.captures):
         return NotVerified("the graph uses a table, an iterator or another resource that is no variable")
-    for node in nodes_of(graph.concrete):
-        if node.op in RANDOM_OPS:
-            return NotVerified("the graph draws random numbers of its own")
-        if is_stateful_op(node.op) and node.op not in WITHOUT_EFFECT and not node.op.startswith(CHANGES_VARIABLES):
+    if draws_random_numbers(graph.concrete):
+        return NotVerified("the graph draws random numbers of its own")
+    for node in effects_of(graph.concrete):
+        if not node.op.startswith(CHANGES_VARIABLES):
             return NotVerified(f"the operation {node.op} cannot be done twice")
     return None
 

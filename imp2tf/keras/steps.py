@@ -17,11 +17,12 @@ import numpy as np
 import tensorflow as tf
 
 from imp2tf.dispatch import Dispatcher
-from imp2tf.graph import CannotGoOn, Graph
+from imp2tf.graph import Graph
 from imp2tf.keras import private
 from imp2tf.keras.interposition import interposed, observed
 from imp2tf.keras.replicas import is_distributed, on_all_replicas, reduced
 from imp2tf.options import Options
+from imp2tf.profile import Done
 from imp2tf.tf_compat import fetching
 
 __all__ = ["Step", "StepDispatcher", "predict_function", "running_as_python", "step_function"]
@@ -62,9 +63,9 @@ class StepDispatcher(Dispatcher):
         with _in_python(), observed():
             return super()._profiled(args, kwargs)
 
-    def _go_on(self, graph: Graph, stuck: CannotGoOn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _replayed(self, done: Done, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, bool]:
         with _in_python(), observed():
-            return super()._go_on(graph, stuck, args, kwargs)
+            return super()._replayed(done, args, kwargs)
 
     def _traced(self, values: Sequence[Any]) -> Graph:
         with interposed():
