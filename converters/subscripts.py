@@ -21,6 +21,7 @@ from imp2tf.calls import call
 from imp2tf.containers import listed, tuple_of
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.forcing import computed
+from imp2tf.growable_items import position_of
 from imp2tf.kinds import is_container, is_user_function
 from imp2tf.namespace import operator, rt
 from imp2tf.object_fields import FieldsOf
@@ -106,6 +107,8 @@ def tensor_key(key: Any) -> Any:
     """An index into a tensor; run-time numbers in it as int32."""
     if isinstance(key, PyNumber):
         return tf.cast(key.tensor, tf.int32)
+    if isinstance(key, Deferred):
+        return tf.cast(position_of(key), tf.int32)
     if isinstance(key, slice):
         return slice(*[tensor_key(part) for part in (key.start, key.stop, key.step)])
     return tuple(tensor_key(part) for part in key) if isinstance(key, tuple) else key

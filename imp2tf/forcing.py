@@ -26,7 +26,7 @@ from imp2tf.session import current
 from imp2tf.states import NO_STATE
 from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, call_method, is_runtime, numpy_value
 
-__all__ = ["RunArray", "computed", "example_of", "example_or_none", "forced", "kept_class", "tensor_of", "worded"]
+__all__ = ["RunArray", "computed", "example_of", "example_or_none", "forced", "kept_class", "known_class", "tensor_of", "worded"]
 
 MOST_ELEMENTS = 1 << 16
 
@@ -119,6 +119,16 @@ def _depends_on_kept(value: Any, level: int = 0) -> bool:
 def kept_class(value: Any) -> type | None:
     """The class of an object that the run keeps, if it is always the same."""
     return value.function.kind.cls if isinstance(value, Deferred) and isinstance(value.function, Kept) else None
+
+
+def known_class(value: Deferred) -> type | None:
+    """The class of a value that is known after the run, if it is always the same."""
+    if value.function is not numpy_value:
+        return kept_class(value)
+    tensor = value.args[0]
+    if tensor.shape.rank != 0:
+        return None if tensor.shape.rank is None else np.ndarray
+    return bytes if tensor.dtype == tf.string else tensor.dtype.as_numpy_dtype
 
 
 def forced(value: Deferred, number: str | None = None) -> Any:

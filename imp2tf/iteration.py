@@ -134,11 +134,12 @@ def _array_cursor(value: Deferred) -> Cursor | None:
         return _computed_cursor(value)
     tensor, as_list = found
     if tensor.shape.rank == 0:
-        raise_error(eager_error(iter, np.zeros([]).tolist() if as_list else np.zeros([])))
+        example = np.zeros([], tensor.dtype.as_numpy_dtype)[()]
+        raise_error(eager_error(iter, example.tolist() if as_list else example))
     if tensor.shape.rank == 1:
         kind = LISTED_KINDS.get(tensor.dtype) if as_list else None
         if kind is not None:
-            return MapCursor(functools.partial(PyNumber, kind), TensorCursor(tf.cast(tensor, NUMBER_DTYPES[kind])))
+            return MapCursor(functools.partial(PyNumber, kind), TensorCursor(tf.cast(tf.stop_gradient(tensor), NUMBER_DTYPES[kind])))
         return MapCursor(_numpy_scalar, TensorCursor(tensor)) if not as_list or tensor.dtype == tf.string else None
     if tensor.shape.rank is None or tensor.shape[0] is None:
         return None
@@ -156,7 +157,8 @@ def _computed_cursor(value: Deferred) -> Cursor | None:
 def items_of_array(value: Deferred) -> list[Any] | None:
     """The items that ``list`` makes of an array, if they are known to be few."""
     found = _tensor_of_array(value)
-    if found is None or not found[0].shape.rank or (found[0].shape[0] or MOST_LISTED + 1) > MOST_LISTED:
+    shape = found[0].shape if found is not None else tf.TensorShape(None)
+    if shape.rank is None or (shape.rank > 0 and (shape[0] or MOST_LISTED + 1) > MOST_LISTED):
         return None
     cursor = _array_cursor(value)
     return cursor.known_items() if cursor is not None else None

@@ -174,3 +174,67 @@ def words_of_text() -> World:
         return counts, len(words), [word.upper() for word in words]
 
     return fn, each(text("a b a"), text("c"), text("d e f d"))
+
+
+@program(FEATURE, grad=True)
+def no_gradient_through_arrays() -> World:
+    def fn(x, w):
+        total = tf.constant(0.0)
+        for value in x.numpy():
+            total += value * w
+        for value in x.numpy().tolist():
+            total += value * w * w
+        a, *others = x.numpy().tolist()
+        return total + a * w, [v * w for v in others]
+
+    return fn, [call(f32([3.0, 1.0]), f32(2.0)), call(f32([-1.0, 0.5]), f32(1.0))]
+
+
+@program(FEATURE)
+def what_has_no_items() -> World:
+    def fn(x):
+        found = []
+        for take in (lambda: list(x.numpy()), lambda: [v for v in x.numpy()], lambda: [v for v in x.numpy().tolist()]):
+            try:
+                found.append(take())
+            except TypeError as error:
+                found.append(str(error))
+        return found
+
+    return fn, each(f32(2.0), f32([1.0]), i32(3))
+
+
+@program(FEATURE)
+def kinds_of_items() -> World:
+    def fn(x, b, t):
+        kinds = [(type(v).__name__, isinstance(v, float), isinstance(v, np.floating), v.dtype.name) for v in x.numpy()]
+        truths = [(v is np.True_, bool(v), type(v).__name__) for v in b.numpy()], [v is True for v in b.numpy().tolist()]
+        texts = [(w, len(w), isinstance(w, bytes)) for w in t.numpy()]
+        return kinds, truths, texts, isinstance(x.numpy(), np.ndarray), type(x.numpy()).__name__
+
+    words = text(["a", "bcd"])
+    return fn, [call(f32([1.5, 2.0]), x > 1, words) for x in (i32([1, 2]), i32([2, 0]))] + [call(f32([0.5]), i32([2]) > 1, words)]
+
+
+@program(FEATURE)
+def rows_share_memory() -> World:
+    kept = []
+
+    def fn(m):
+        whole = m.numpy()
+        kept.extend(whole)
+        first, second = whole
+        return whole, first, second, kept[-1].base is whole, kept[-2] is first
+
+    return fn, each(f32([[1.0, 2.0], [3.0, 4.0]]), f32([[0.0], [5.0]])), lambda: kept
+
+
+@program(FEATURE, graph=True)
+def tensors_at_positions_of_arrays() -> World:
+    def fn(x, m):
+        ranked = [(rank, x[i], m[i, 0]) for rank, i in enumerate(tf.argsort(x).numpy())]
+        best = x[np.argmax(x)]
+        return ranked, best, m[: tf.argsort(x).numpy()[0]], x[np.argsort(-x)[0]]
+
+    m = f32([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    return fn, [call(f32([3.0, 1.0, 2.0]), m), call(f32([0.0, 5.0, -1.0]), m)]
