@@ -123,6 +123,10 @@ def kept_class(value: Any) -> type | None:
 
 def known_class(value: Deferred) -> type | None:
     """The class of a value that is known after the run, if it is always the same."""
+    if value.function in (ascii, format, repr, str):
+        return str
+    if value.function is call_method and isinstance(value.args[0], Deferred) and value.args[1] == "decode":
+        return str if known_class(value.args[0]) is bytes else None
     if value.function is not numpy_value:
         return kept_class(value)
     tensor = value.args[0]
