@@ -238,3 +238,11 @@ def tensors_at_positions_of_arrays() -> World:
 
     m = f32([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     return fn, [call(f32([3.0, 1.0, 2.0]), m), call(f32([0.0, 5.0, -1.0]), m)]
+
+
+@program(FEATURE, graph=True)
+def absolute_values() -> World:
+    def fn(x):
+        return abs(x.numpy()), abs(x.numpy()[0]), max(abs(v) for v in x.numpy()), [abs(v) for v in x.numpy().tolist()]
+
+    return fn, each(f32([-3.0, 1.0]), f32([2.0, -5.0]), i32([-4, 4]))
