@@ -25,7 +25,7 @@ class Settings:
     rounds: int = 15
     sample_seconds: float = 0.1
     warm_calls: int = 10
-    settling_seconds: float = 3.0  # of each contender of the suite "step", before its steady step is measured
+    settling_seconds: float = 6.0  # of each contender of the suite "step", before its steady step is measured
     conversions: int = 5
     retention_share: float = 1.0  # of the calls and rounds of the suite "retention"
     tier_seconds: float = 40.0  # of each contender of the suite "tiers"

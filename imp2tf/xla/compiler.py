@@ -20,6 +20,8 @@ import tensorflow as tf
 from imp2tf.logs import log
 from imp2tf.options import Options
 from imp2tf.tf_compat import FuncGraph, copied_variable, copy_handle_data, is_deterministic
+from imp2tf.trials import COMPILING_SHARE
+from imp2tf.xla.repeats import weight_of_turns
 from imp2tf.xla.rules import weight_of
 from imp2tf.xla.twin import MISSED, twin_of
 
@@ -62,7 +64,8 @@ class Compiler:
     def predicted(self) -> float:
         """The predicted time to compile, in seconds."""
         if not self._weight:
-            self._weight = sum(map(weight_of, self._graph.get_operations()))
+            ops = [op for op in self._graph.get_operations() if weight_of(op)]
+            self._weight = sum(map(weight_of, ops)) - weight_of_turns(ops)
         return FIXED + self.seconds_each * self._weight
 
     def shapes_of(self, inputs: Sequence[tf.Tensor]) -> Shapes:
@@ -115,9 +118,12 @@ class Compiler:
             log("tiers", "%s is compiled, in %.1f s", self._graph.name, seconds)
 
     def _compile(self, inputs: list[tf.Tensor]) -> None:
-        twin = twin_of(_with_shapes(self._graph, inputs) if self.places else self._graph)
-        if twin is None:
+        builder = twin_of(_with_shapes(self._graph, inputs) if self.places else self._graph)
+        if builder is None:
             return self._refuse("too little of it may be computed by XLA")
+        if not self._waited(builder.weight):
+            return self._refuse("the program ends")
+        twin = builder.twin()
         given = _results(twin.inputs, inputs)
         if sum(_size(given[place]) for place in twin.opaque) > MOST_BYTES:
             return self._refuse("its variables are too large to be copied")
@@ -133,12 +139,27 @@ class Compiler:
         return None
 
 
+    def _waited(self, weight: int) -> bool:
+        """Let the calls go on for their share of what compiling will take, where it is more than was predicted; whether there is time."""
+        predicted = self.predicted()
+        self._weight = weight
+        more = COMPILING_SHARE * (self.predicted() - predicted)
+        if more <= 0.0:
+            return True
+        Compiler._working.release()
+        ends = _ending.wait(more)
+        Compiler._working.acquire()
+        return not ends
+
+
 _at_work: list[threading.Thread] = []
+_ending = threading.Event()
 
 
 @atexit.register
 def _finish() -> None:
     """At the end of the program, wait for the thread: TensorFlow must not be taken down while it compiles."""
+    _ending.set()
     for thread in list(_at_work):
         thread.join()
 

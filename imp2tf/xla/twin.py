@@ -14,9 +14,11 @@ import tensorflow as tf
 from imp2tf.tf_compat import FuncGraph, compiled_copy, copy_handle_data
 from imp2tf.xla.checks import CHECKS
 from imp2tf.xla.parts import Parts, in_order, is_pure, parts_of, read_by
-from imp2tf.xla.rules import LOOPS, OPAQUE, REGIONS, bodies_of, is_static, needs_checks
+from imp2tf.xla.repeats import planned
+from imp2tf.xla.rolled import Rolling
+from imp2tf.xla.rules import LOOPS, OPAQUE, REGIONS, bodies_of, is_static, needs_checks, weight_of
 
-__all__ = ["MISSED", "Twin", "twin_of"]
+__all__ = ["MISSED", "Builder", "Twin", "twin_of"]
 
 SCOPE = "imp2tf_core"
 MISSED = "XLA computes otherwise what occurs in this call"  # nothing has been done by then
@@ -34,19 +36,25 @@ class Twin:
     opaque: list[int]  # those inputs of the core that are variables
 
 
-def twin_of(graph: FuncGraph) -> Twin | None:
-    """The twin of a graph, None if XLA must not or need not compute anything of it."""
+def twin_of(graph: FuncGraph) -> Builder | None:
+    """What makes the twin of a graph, None if XLA must not or need not compute anything of it."""
     parts = parts_of(graph)
-    return None if parts is None else _Builder(graph, parts).twin()
+    return None if parts is None else Builder(graph, parts)
 
 
-class _Builder:
+class Builder:
     """Puts the operations of one graph into others."""
 
     def __init__(self, graph: FuncGraph, parts: Parts) -> None:
         self.graph, self.parts = graph, parts
         self.wanted, self.given = self._border()
         self.checks = any(map(needs_checks, parts.core))
+        self.plan = planned(self._with_static(parts.core))
+
+    @property
+    def weight(self) -> int:
+        """How many operations XLA has to compile, roughly."""
+        return sum(map(weight_of, self.parts.core)) if self.plan is None else self.plan.weight
 
     def _border(self) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
         """The tensors that the core is computed from, and those of it that others need."""
@@ -76,8 +84,8 @@ class _Builder:
     def twin(self) -> Twin:
         """Trace all functions."""
         specs = [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in self.wanted]
-        plain = tf.function(self._core, autograph=False).get_concrete_function(*specs)
-        compiled = compiled_copy(plain)
+        plain, core = (tf.function(one, autograph=False).get_concrete_function(*specs) for one in (self._core, self._rolled_core))
+        compiled = compiled_copy(core)
         called = tf.function(lambda *args: _flat(compiled(*args)), autograph=False).get_concrete_function(*specs)
         inputs = [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in self.graph.inputs]
         whole = tf.function(lambda *args: self._whole(compiled, args), autograph=False).get_concrete_function(*inputs)
@@ -94,6 +102,14 @@ class _Builder:
         """Compute whether all checks hold, and the tensors that the rest needs."""
         known = self._fed(self.wanted, args)
         holds = _all(self._place(self._with_static(self.parts.core), known))
+        return [holds, *(known[one.name] for one in self.given)]
+
+    def _rolled_core(self, *args: tf.Tensor) -> list[tf.Tensor]:
+        """The same, with loops for turns that repeat."""
+        if self.plan is None:
+            return self._core(*args)
+        known = self._fed(self.wanted, args)
+        holds = _all(Rolling(self.plan, known, self._place).put(self.given))
         return [holds, *(known[one.name] for one in self.given)]
 
     def _whole(self, core: Callable[..., Any], args: Sequence[tf.Tensor]) -> list[tf.Tensor]:
