@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-__all__ = ["FEWEST", "Item", "Run", "item_of", "runs_of"]
+__all__ = ["FEWEST", "Item", "Run", "item_of", "placed_item", "runs_of"]
 
 FEWEST = 3  # items that are worth it: XLA takes long to compile what puts many tensors together
 
@@ -36,15 +36,30 @@ def item_of(tensor: tf.Tensor, place: Callable[[tf.Tensor], Hashable]) -> Item |
         return Item(place(op.inputs[0]), axis if axis >= 0 else axis + op.inputs[0].shape.rank, tensor.value_index)
     if op.type != "StridedSlice":
         return None
+    picked = _picked(op, op.inputs[1], op.inputs[3], op.inputs[0].shape)
+    return None if picked is None else Item(place(op.inputs[0]), *picked)
+
+
+def placed_item(tensor: tf.Tensor) -> Item | None:
+    """The item that a tensor holds which is zero elsewhere: the gradient of one that was picked, ``inputs[-1]`` of its operation."""
+    op = tensor.op
+    if op.type != "StridedSliceGrad":
+        return None
+    picked = _picked(op, op.inputs[1], op.inputs[3], tensor.shape)
+    return None if picked is None else Item((tensor.dtype, *tensor.shape.as_list()), *picked)
+
+
+def _picked(op: tf.Operation, begin: tf.Tensor, strides: tf.Tensor, shape: tf.TensorShape) -> tuple[int, int] | None:
+    """The axis and the position at which a slice picks one item, None if it does more or less."""
     picked, begins, ends, ellipsis, new = (op.get_attr(name) for name in (
         "shrink_axis_mask", "begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask"))
-    begin, strides = (tf.get_static_value(one) for one in (op.inputs[1], op.inputs[3]))
+    first, step = (tf.get_static_value(one) for one in (begin, strides))
     axis = picked.bit_length() - 1
-    whole = (1 << op.inputs[1].shape[0]) - 1 & ~picked
-    if begin is None or strides is None or ellipsis or new or picked != 1 << axis or any(strides != 1) or begins & ends & whole != whole:
+    whole = (1 << begin.shape[0]) - 1 & ~picked
+    if first is None or step is None or ellipsis or new or picked != 1 << axis or any(step != 1) or begins & ends & whole != whole:
         return None
-    position = int(begin[axis])
-    return Item(place(op.inputs[0]), axis, position if position >= 0 else position + op.inputs[0].shape[axis])
+    position = int(first[axis])
+    return axis, position if position >= 0 else position + shape[axis]
 
 
 def runs_of(items: Sequence[Item | None]) -> Iterator[Run]:

@@ -123,9 +123,9 @@ class Values:
         """The first operation that computes what `op` does."""
         return self._first_of[op.name] if op.name in self._first_of else self._add(op)
 
-    def op(self, place: Place) -> tf.Operation:
-        """The operation at a place."""
-        return self._first_of[place[0]]
+    def original(self, tensor: tf.Tensor) -> tf.Tensor:
+        """The tensor that is computed first of those equal to `tensor`."""
+        return self.first(tensor.op).outputs[tensor.value_index]
 
     def place(self, tensor: tf.Tensor) -> Place:
         """Where a tensor is computed first."""

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from imp2tf.tf_compat import copied_operation
 from imp2tf.xla.checks import CHECKS
-from imp2tf.xla.items import Item, item_of, runs_of
+from imp2tf.xla.items import Item, item_of, placed_item, runs_of
 from imp2tf.xla.repeats import Carried, Inner, Place, Plan, Repeat, Result, Same, Scanned, Source
 from imp2tf.xla.rules import OF_SHAPES, REGIONS, is_static
 
@@ -55,9 +55,7 @@ class Rolling:
         if op.type == "Pack":
             stack, backward = self.stacked(list(op.inputs))
             axis = op.get_attr("axis") % op.outputs[0].shape.rank
-            whole = tf.reverse(stack, [0]) if backward else stack
-            self._known[op.outputs[0].name] = whole if axis == 0 else tf.transpose(
-                whole, [*range(1, axis + 1), 0, *range(axis + 1, whole.shape.rank)])
+            self._known[op.outputs[0].name] = _moved(tf.reverse(stack, [0]) if backward else stack, axis)
             return []
         outputs, flags = _made(op, self._summed(op) if op.type == "AddN" else [self.tensor(one) for one in op.inputs])
         self._known.update((original.name, one) for original, one in zip(op.outputs, outputs))
@@ -72,8 +70,19 @@ class Rolling:
             if found is not None and found[1] in found[0].sums:
                 sums[found] = found[0].sums[found[1]]
             else:
-                rest.append(self.tensor(one))
-        return [*sums.values(), *rest]
+                rest.append(one)
+        runs = runs_of([placed_item(self.values.original(one)) for one in rest])
+        return [*sums.values(), *(self._placed(rest[one.first:one.first + one.length], one.item, one.backward) for one in runs)]
+
+    def _placed(self, tensors: Sequence[tf.Tensor], lowest: Item | None, backward: bool) -> tf.Tensor:
+        """The sum of tensors each of which is zero but for one item."""
+        if lowest is None:
+            return self.tensor(tensors[0])
+        given = [self.values.original(one).op.inputs[-1] for one in tensors]
+        stack, is_reversed = self.stacked(given[::-1] if backward else given)
+        stack = _moved(tf.reverse(stack, [0]) if is_reversed else stack, lowest.axis)
+        behind = tensors[0].shape[lowest.axis] - lowest.position - len(tensors)
+        return tf.pad(stack, [(lowest.position, behind) if axis == lowest.axis else (0, 0) for axis in range(stack.shape.rank)])
 
     def _result_of(self, place: Place) -> tuple[_Loop, Result] | None:
         loop = self._loops.get(place[0])
@@ -113,7 +122,7 @@ class Rolling:
             item: Item | None = Item((id(loop), result), 0, loop.repeat.where[place[0]][0])
             base: Callable[[], tf.Tensor] = functools.partial(loop.stacks.__getitem__, result)
         else:
-            original = self.values.op(place).outputs[place[1]]
+            original = self.values.original(tensor)
             item = item_of(original, self.values.place)
             base = functools.partial(self.tensor, original.op.inputs[0] if item is not None else original)
         if item is not None:
@@ -126,6 +135,11 @@ class Rolling:
         if lowest.axis:
             base = tf.transpose(base, [lowest.axis, *(one for one in range(base.shape.rank) if one != lowest.axis)])
         return base if length == base.shape[0] else base[lowest.position:lowest.position + length]
+
+
+def _moved(stack: tf.Tensor, axis: int) -> tf.Tensor:
+    """A tensor whose first axis is made that one."""
+    return stack if axis == 0 else tf.transpose(stack, [*range(1, axis + 1), 0, *range(axis + 1, stack.shape.rank)])
 
 
 def _made(op: tf.Operation, inputs: list[tf.Tensor]) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
