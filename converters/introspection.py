@@ -16,7 +16,7 @@ from imp2tf.calls import call, replace_call
 from imp2tf.containers import container_length, listed
 from imp2tf.dict_views import DictView
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
-from imp2tf.forcing import kept_class
+from imp2tf.forcing import known_class
 from imp2tf.foreign import register_host_method
 from imp2tf.kinds import is_container, is_user_function
 from imp2tf.refusals import eager_error
@@ -54,10 +54,16 @@ def len_(value: Any) -> Any:
     if listed(value) is not None:
         return container_length(listed(value))
     if isinstance(value, Deferred):
-        return number_of(len, value)
+        return _length_of_array(value.args[0]) if value.function is numpy_value else number_of(len, value)
     if isinstance(value, tf.data.Dataset):
         return _elements_of_dataset(value)
     return run_operation(len, value)
+
+
+def _length_of_array(tensor: tf.Tensor) -> Any:
+    if tensor.shape.rank == 0 and tensor.dtype == tf.string:
+        return PyNumber("int", tf.cast(tf.strings.length(tensor), tf.int64))
+    return len_(tensor) if tensor.shape.rank else number_of(len, Deferred(numpy_value, (tensor,)))
 
 
 def _elements_of_dataset(dataset: tf.data.Dataset) -> PyNumber:
@@ -90,7 +96,7 @@ def isinstance_(value: Any, cls: Any) -> Any:
     if listed(value) is not None:
         return run_operation(isinstance, (), cls)
     if isinstance(value, Deferred):
-        known = kept_class(value)
+        known = known_class(value)
         return fall_back(NeedsValue, f"isinstance() of {value!r}") if known is None else run_operation(issubclass, known, cls)
     return value.refuse() if isinstance(value, StandIn) else run_operation(isinstance, value, cls)
 
@@ -107,7 +113,7 @@ def type_(value: Any, *rest: Any, **kwargs: Any) -> Any:
     if isinstance(value, StandIn):
         value.refuse()
     if isinstance(value, Deferred):
-        return kept_class(value) or fall_back(NeedsValue, f"type() of {value!r}")
+        return known_class(value) or fall_back(NeedsValue, f"type() of {value!r}")
     return NUMBER_TYPES[value.kind] if isinstance(value, PyNumber) else type(value)
 
 

@@ -25,7 +25,7 @@ from imp2tf.generators import Pushed, PushedEnumerate, PushedMap, as_pushed
 from imp2tf.growable import picked, stacked_column
 from imp2tf.heap import contents, set_contents
 from imp2tf.iterables import cursor, each, is_lazy, known_items
-from imp2tf.iteration import GeneratorValue, drained, reversed_cursor
+from imp2tf.iteration import GeneratorValue, drained, items_of_array, reversed_cursor
 from imp2tf.kinds import is_container, is_user_function
 from imp2tf.namespace import rt
 from imp2tf.object_fields import FieldsOf
@@ -38,7 +38,20 @@ from imp2tf.refusals import refuse
 from imp2tf.region import leave_to_python_if, select, stop_if
 from imp2tf.specs import Dense, Number
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import SKIP, UNBOUND, Deferred, GeneratorCall, Growable, PyNumber, StandIn, Table, Union, is_runtime, number_kind
+from imp2tf.values import (
+    SKIP,
+    UNBOUND,
+    Deferred,
+    GeneratorCall,
+    Growable,
+    PyNumber,
+    StandIn,
+    Table,
+    Union,
+    is_runtime,
+    number_kind,
+    numpy_value,
+)
 
 
 @replace_call(range)
@@ -135,7 +148,8 @@ def reversed_(value: Any) -> Any:
 def list_(value: Any = ()) -> Any:
     """``list(...)``."""
     if isinstance(value, Deferred) and listed(value) is None:
-        return Deferred(list, (value,))
+        few = items_of_array(value)
+        return Deferred(list, (value,)) if few is None else new_list(few)
     if isinstance(value, list) or listed(value) is not None or isinstance(contents_of(value), Growable):
         return new_list(contents(listed(value) or value))
     if isinstance(value, dict) and isinstance(contents(value), (Table, Union)):
@@ -255,6 +269,9 @@ def _is_sortable(element: Dense | Number) -> bool:
 
 
 def _number_keys(keys: list[Any]) -> tf.Tensor | None:
+    of_arrays = [one.args[0] if isinstance(one, Deferred) and one.function is numpy_value else None for one in keys]
+    if all(one is not None and one.dtype != tf.string for one in of_arrays):
+        keys = of_arrays
     if all(number_kind(one) for one in keys):
         kind = "float" if any(number_kind(one) == "float" for one in keys) else "int"
         return tf.stack([as_number(one, kind) for one in keys])

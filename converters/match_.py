@@ -17,16 +17,20 @@ import gast
 import tensorflow as tf
 
 from imp2tf.attributes import get_attribute, has_attribute
-from imp2tf.containers import static
+from imp2tf.calls import call
+from imp2tf.containers import listed, new, new_list, static
 from imp2tf.errors import NeedsValue, fall_back
-from imp2tf.kinds import is_container
+from imp2tf.forcing import example_or_none
+from imp2tf.iterables import known_items
+from imp2tf.iteration import items_of_array
+from imp2tf.kinds import is_container, is_user_function
 from imp2tf.namespace import operator
 from imp2tf.operations import compare_operation, is_same, truth_as_number, truth_of
 from imp2tf.quote import RUNTIME, located, quote, quote_expr
 from imp2tf.region import select
 from imp2tf.rewrite import Converter
 from imp2tf.targets import constant
-from imp2tf.values import PyNumber, Union, python_bool
+from imp2tf.values import Deferred, StandIn, Union, python_bool
 
 Captures = dict[str, Any]
 
@@ -180,9 +184,9 @@ def _tests(items: Sequence[Any], patterns: Sequence[Any]) -> list[Callable[[], F
 
 
 def _sequence(subject: Any, *patterns: Any) -> Found:
-    if not isinstance(subject, collections.abc.Sequence) or isinstance(subject, (str, bytes)):
+    items = _items(subject)
+    if items is None:
         return Found(False, {})
-    items = static(subject, "match") if is_container(subject) else list(subject)
     star = next((i for i, one in enumerate(patterns) if one[0] == "MatchStar"), None)
     if star is None:
         if len(items) != len(patterns):
@@ -193,26 +197,52 @@ def _sequence(subject: Any, *patterns: Any) -> Found:
         return Found(False, {})
     found = _all([*_tests(items[:star], patterns[:star]), *_tests(items[len(items) - after:], patterns[star + 1:])])
     name = patterns[star][1]
-    return Found(found.holds, {**found.captures, name: list(items[star: len(items) - after])} if name else found.captures)
+    return Found(found.holds, {**found.captures, name: new_list(items[star: len(items) - after])} if name else found.captures)
+
+
+def _items(subject: Any) -> list[Any] | None:
+    """The items of what a sequence pattern may match, else None."""
+    held = subject if is_container(subject) else listed(subject)
+    example = _example(subject)
+    if not isinstance(example, collections.abc.Sequence) or isinstance(example, (str, bytes, bytearray)):
+        return None
+    if isinstance(subject, Deferred):
+        items = items_of_array(subject)
+        return fall_back(NeedsValue, f"match on {subject!r}") if items is None else items
+    if is_user_function(getattr(type(subject), "__getitem__", None)):
+        return known_items(subject, "match")
+    return static(held, "match") if held is not None else list(subject)
+
+
+def _example(subject: Any) -> Any:
+    """A value of the class of the subject."""
+    if isinstance(subject, Union):
+        fall_back(NeedsValue, "match on a value of several kinds")
+    if isinstance(subject, Deferred):
+        example = example_or_none(subject)
+        return fall_back(NeedsValue, f"match on {subject!r}") if example is None else example
+    if listed(subject) is not None:
+        return ()
+    return subject.refuse() if isinstance(subject, StandIn) else subject
 
 
 def _mapping(subject: Any, rest: str | None, keys: tuple[Any, ...], patterns: tuple[Any, ...]) -> Found:
-    if not isinstance(subject, dict):
+    if not isinstance(_example(subject), collections.abc.Mapping):
         return Found(False, {})
+    if not isinstance(subject, dict):
+        fall_back(NeedsValue, f"match on a mapping that is a {type(subject).__name__}")
     items = static(subject, "match")
     if any(key not in items for key in keys):
         return Found(False, {})
     found = _all(_tests([items[key] for key in keys], patterns))
-    others = {key: value for key, value in items.items() if key not in keys}
+    others = new({key: value for key, value in items.items() if key not in keys})
     return Found(found.holds, {**found.captures, rest: others} if rest else found.captures)
 
 
 def _class(subject: Any, cls: type, positional: tuple[Any, ...], names: tuple[str, ...], patterns: tuple[Any, ...]) -> Found:
-    if isinstance(subject, PyNumber):
-        fits = issubclass({"int": int, "float": float, "bool": bool}[subject.kind], cls)
-    else:
-        fits = isinstance(subject, cls)
-    if not fits:
+    if isinstance(subject, Union):
+        fall_back(NeedsValue, "match on a value of several kinds")
+    if not call(isinstance, subject, cls):
         return Found(False, {})
     if positional and cls in (int, float, bool, str, bytes, list, tuple, dict, set, frozenset):
         return _match(subject, positional[0])

@@ -12,6 +12,7 @@ from imp2tf.alternatives import number_of, over, truth
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.errors import NeedsValue, fall_back
+from imp2tf.forcing import computed
 from imp2tf.kinds import is_user_function
 from imp2tf.operations import binary_operation, truth_as_number
 from imp2tf.python_numbers import as_number, divided, in_int_range
@@ -89,6 +90,8 @@ def abs_(value: Any) -> Any:
     if isinstance(value, PyNumber):
         kind = "int" if value.kind == "bool" else value.kind
         return PyNumber(kind, tf.abs(as_number(value, kind)))
+    if isinstance(value, Deferred):
+        return computed(abs, (value,))
     dunder = getattr(type(value), "__abs__", None)
     return call(dunder, value) if is_user_function(dunder) else run_operation(abs, value)
 

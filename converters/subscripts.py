@@ -21,6 +21,7 @@ from imp2tf.calls import call
 from imp2tf.containers import listed, tuple_of
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.forcing import computed
+from imp2tf.growable_items import position_of
 from imp2tf.kinds import is_container, is_user_function
 from imp2tf.namespace import operator, rt
 from imp2tf.object_fields import FieldsOf
@@ -31,7 +32,7 @@ from imp2tf.region import stop_if
 from imp2tf.rewrite import Converter
 from imp2tf.targets import constant
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import Deferred, PyNumber, Union, is_runtime
+from imp2tf.values import Deferred, PyNumber, Union, is_runtime, numpy_value
 
 rt.slice = builtins.slice
 
@@ -85,9 +86,15 @@ def get_item(owner: Any, key: Any) -> Any:
         if any(number.kind != "int" for number in _numbers_in(key)):
             refuse(tf.constant(True), python.getitem, owner, key)
         return run_operation(python.getitem, owner, tensor_key(key))
-    if isinstance(owner, Deferred) or is_runtime(key):
+    if isinstance(owner, Deferred) or is_runtime(key) or (isinstance(owner, (np.ndarray, str, bytes)) and _holds_runtime(key)):
         return _deferred_item(owner, key)
     return run_operation(python.getitem, owner, key)
+
+
+def _holds_runtime(key: Any) -> bool:
+    """Whether a part of an index into an array is known after the run only."""
+    parts = (key.start, key.stop, key.step) if isinstance(key, slice) else key if type(key) is tuple else ()
+    return is_runtime(key) or isinstance(key, Deferred) or any(map(_holds_runtime, parts))
 
 
 def _numbers_in(key: Any) -> list[PyNumber]:
@@ -100,12 +107,16 @@ def tensor_key(key: Any) -> Any:
     """An index into a tensor; run-time numbers in it as int32."""
     if isinstance(key, PyNumber):
         return tf.cast(key.tensor, tf.int32)
+    if isinstance(key, Deferred):
+        return tf.cast(position_of(key), tf.int32)
     if isinstance(key, slice):
         return slice(*[tensor_key(part) for part in (key.start, key.stop, key.step)])
     return tuple(tensor_key(part) for part in key) if isinstance(key, tuple) else key
 
 
 def _deferred_item(owner: Any, key: Any) -> Any:
+    if isinstance(owner, Deferred) and owner.function is numpy_value and _is_scalar_within(owner.args[0].shape, key):
+        return Deferred(numpy_value, (owner.args[0][key],))
     if isinstance(owner, (Deferred, np.ndarray, str, bytes)):
         if isinstance(owner, (str, bytes)) and is_symbolic_tensor(key) and not key.dtype.is_integer:
             refuse(tf.constant(True), python.getitem, owner, key)
@@ -113,6 +124,14 @@ def _deferred_item(owner: Any, key: Any) -> Any:
             _refuse_outside(owner, key)
         return computed(python.getitem, (owner, key))
     return fall_back(NeedsValue, f"an element of a {type(owner).__name__} at a position that only the run knows")
+
+
+def _is_scalar_within(shape: tf.TensorShape, key: Any) -> bool:
+    """Whether an index known while tracing surely finds one number of an array, which nobody can change."""
+    keys = key if type(key) is tuple else (key,)
+    if shape.rank != len(keys) or not keys:
+        return False
+    return all(type(one) is int and size is not None and -size <= one < size for one, size in zip(keys, shape, strict=True))
 
 
 def _refuse_outside(text: str | bytes, key: Any) -> None:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import inspect
+import operator as python
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,8 @@ def may_change(value: Deferred) -> bool:
         return value.args[0].shape.rank != 0
     if isinstance(value.function, Kept):
         return not _is_immutable(value.function.kind.cls)
+    if value.function is python.getitem and isinstance(example_or_none(value), np.generic):
+        return False
     if value.function is call_method and value.args[1] in NEW_LISTS:
         return True
     if isinstance(value.function, type) and issubclass(value.function, (str, int, float, bool)):

@@ -149,7 +149,12 @@ def raise_from_user_code(error: BaseException) -> NoReturn:
 
 
 def strip_own_frames(error: BaseException) -> None:
-    """Take imp2tf's own frames out of a traceback, unless the innermost of them is where it went wrong."""
-    *_, last = entries(error.__traceback__)
-    if not is_own(last) or isinstance(error, ConversionError):
+    """Take imp2tf's own frames out of a traceback, unless the innermost of them is where it went wrong.
+
+    Python 3.10 raises again with the traceback that the handler began with: there, its first entry, the handler's own, stays.
+    """
+    found = list(entries(error.__traceback__))
+    if not is_own(found[-1]) or isinstance(error, ConversionError):
         error.__traceback__ = without_own_frames(error.__traceback__)
+        if sys.version_info < (3, 11):
+            found[0].tb_next = error.__traceback__

@@ -7,6 +7,7 @@ gives is found by computing it from examples of the same kinds.
 from __future__ import annotations
 
 import contextlib
+import operator as python
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -25,7 +26,7 @@ from imp2tf.session import current
 from imp2tf.states import NO_STATE
 from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, call_method, is_runtime, numpy_value
 
-__all__ = ["RunArray", "computed", "example_of", "example_or_none", "forced", "kept_class", "tensor_of", "worded"]
+__all__ = ["RunArray", "computed", "example_of", "example_or_none", "forced", "kept_class", "known_class", "tensor_of", "worded"]
 
 MOST_ELEMENTS = 1 << 16
 
@@ -120,6 +121,20 @@ def kept_class(value: Any) -> type | None:
     return value.function.kind.cls if isinstance(value, Deferred) and isinstance(value.function, Kept) else None
 
 
+def known_class(value: Deferred) -> type | None:
+    """The class of a value that is known after the run, if it is always the same."""
+    if value.function in (ascii, format, repr, str):
+        return str
+    if value.function is call_method and isinstance(value.args[0], Deferred) and value.args[1] == "decode":
+        return str if known_class(value.args[0]) is bytes else None
+    if value.function is not numpy_value:
+        return kept_class(value)
+    tensor = value.args[0]
+    if tensor.shape.rank != 0:
+        return None if tensor.shape.rank is None else np.ndarray
+    return bytes if tensor.dtype == tf.string else tensor.dtype.as_numpy_dtype
+
+
 def forced(value: Deferred, number: str | None = None) -> Any:
     """The value, computed by the run when it gets here; `number`: it is known to be such a number."""
     if isinstance(value.function, Kept):
@@ -212,6 +227,8 @@ def example_of(value: Any) -> Any:
         raise _Unknown
     if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
         return type(value)([example_of(item) for item in value])
+    if isinstance(value, slice):
+        return slice(example_of(value.start), example_of(value.stop), example_of(value.step))
     return {key: example_of(item) for key, item in value.items()} if type(value) is dict else value
 
 
@@ -229,6 +246,8 @@ def _example_of_deferred(value: Deferred) -> Any:
     if hasattr(value, "example"):
         return value.example
     args = [example_of(one) for one in value.args]
+    if value.function is python.getitem:
+        args[1] = _first_place(value.args[1], args[1])
     kwargs = {name: example_of(one) for name, one in value.kwargs.items()}
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"), tf.init_scope():
@@ -237,6 +256,13 @@ def _example_of_deferred(value: Deferred) -> Any:
     except Exception as error:  # whatever it raises on the example, it says nothing of the run's own values
         raise _Unknown from error
     return value.example
+
+
+def _first_place(key: Any, example: Any) -> Any:
+    """An example of an index, for which even the arrays that examples are have an item."""
+    if type(key) is tuple:
+        return tuple(map(_first_place, key, example))
+    return type(example)(0) if is_runtime(key) and isinstance(example, (int, np.integer)) else example
 
 
 def _example_of_kept(kind: Object) -> Any:

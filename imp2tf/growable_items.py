@@ -4,12 +4,14 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
-from imp2tf.alternatives import raise_error
+from imp2tf.alternatives import number_of, raise_error
 from imp2tf.arithmetic import run_operation
 from imp2tf.containers import concatenated, copied, covering
 from imp2tf.errors import NeedsValue, fall_back
+from imp2tf.forcing import example_or_none
 from imp2tf.growable import (
     compact,
     element_at,
@@ -26,7 +28,7 @@ from imp2tf.join import describe
 from imp2tf.lengths import is_within
 from imp2tf.python_numbers import as_number
 from imp2tf.region import stop_if
-from imp2tf.values import Deferred, Growable, PyNumber, Union, is_runtime
+from imp2tf.values import Deferred, Growable, PyNumber, Union, is_runtime, numpy_value
 
 __all__ = [
     "checked_index", "checked_position", "clipped_position", "deleted", "inserted", "item_of", "position_of", "repeated", "set_at",
@@ -36,13 +38,24 @@ __all__ = [
 
 def position_of(key: Any) -> tf.Tensor:
     """An index, known while tracing or not, as an int64 scalar."""
-    if isinstance(key, (Deferred, Union)):
+    if isinstance(key, Deferred):
+        return _position_after_run(key)
+    if isinstance(key, Union):
         return fall_back(NeedsValue, "an index that is known after the run")
     if isinstance(key, PyNumber):
         return as_number(key, "int") if key.kind != "float" else fall_back(NeedsValue, "a float as an index")
     if is_runtime(key):
         return tf.cast(key, tf.int64) if key.shape.rank == 0 and key.dtype.is_integer else fall_back(NeedsValue, "a tensor as an index")
     return tf.constant(run_operation(operator.index, key), tf.int64)
+
+
+def _position_after_run(key: Deferred) -> tf.Tensor:
+    """An index that is an integer of NumPy."""
+    if key.function is numpy_value and key.args[0].shape.rank == 0 and key.args[0].dtype.is_integer:
+        return tf.cast(key.args[0], tf.int64)
+    if isinstance(example_or_none(key), np.integer):
+        return as_number(number_of(int, key), "int")
+    return fall_back(NeedsValue, "an index that is known after the run")
 
 
 def checked_position(key: Any, count: Any, message: str) -> tf.Tensor:

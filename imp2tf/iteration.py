@@ -1,9 +1,12 @@
 """From anything a ``for`` may run over to a cursor, or to all its items."""
 from __future__ import annotations
 
+import functools
+import operator as python
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from imp2tf.alternatives import over, raise_error
@@ -25,15 +28,35 @@ from imp2tf.cursors import (
 from imp2tf.dict_views import DictView
 from imp2tf.endless import Endless, EndlessCursor
 from imp2tf.errors import ForeignCall, NeedsValue, UnsupportedSyntax, fall_back
+from imp2tf.forcing import computed, example_or_none, tensor_of
 from imp2tf.heap import contents
 from imp2tf.kinds import is_container, is_users_iterable
 from imp2tf.object_fields import FieldsOf
 from imp2tf.places import Attribute
 from imp2tf.refusals import as_eager, eager_error
+from imp2tf.results import Kept
 from imp2tf.session import current
-from imp2tf.values import Deferred, GeneratorCall, Growable, PyNumber, StandIn, Table, Union, is_runtime
+from imp2tf.values import (
+    NUMBER_DTYPES,
+    Deferred,
+    GeneratorCall,
+    Growable,
+    PyNumber,
+    StandIn,
+    Table,
+    Union,
+    call_method,
+    is_runtime,
+    numpy_value,
+)
 
-__all__ = ["GeneratorValue", "cursor_of", "drained", "refuse_without_items", "reversed_cursor"]
+MOST_LISTED = 32
+LISTED_KINDS = {
+    tf.int8: "int", tf.int16: "int", tf.int32: "int", tf.int64: "int", tf.uint8: "int", tf.uint16: "int", tf.uint32: "int",
+    tf.float16: "float", tf.float32: "float", tf.float64: "float", tf.bool: "bool",
+}  # what numbers of an array become in a list
+
+__all__ = ["GeneratorValue", "cursor_of", "drained", "items_of_array", "refuse_without_items", "reversed_cursor"]
 
 
 class GeneratorValue(StandIn):
@@ -87,9 +110,62 @@ def cursor_of(value: Any) -> Cursor:
         return StaticCursor(items) if items is not None else _no_cursor(value)
     if listed(value) is not None:
         return ListCursor(listed(value))
-    if isinstance(value, (PyNumber, Deferred)):
-        return _no_cursor(value)
-    return _object_cursor(value)
+    if isinstance(value, Deferred):
+        items = items_of_array(value)
+        return StaticCursor(items) if items is not None else _array_cursor(value) or _no_cursor(value)
+    return _no_cursor(value) if isinstance(value, PyNumber) else _object_cursor(value)
+
+
+def _tensor_of_array(value: Deferred) -> tuple[tf.Tensor, bool] | None:
+    """The tensor that is made an array, or an array as a list, and which of the two. Rows have tensors as well."""
+    if value.function is python.getitem and type(value.args[1]) is int and isinstance(value.args[0], Deferred):
+        whole = _tensor_of_array(value.args[0])
+        sure = whole is not None and (whole[0].shape.rank or 0) > 1 and 0 <= value.args[1] < (whole[0].shape[0] or 0)
+        return (whole[0][value.args[1]], whole[1]) if whole is not None and sure else None
+    as_list = value.function is call_method and value.args[1:] == ("tolist",) and isinstance(value.args[0], Deferred)
+    array = value.args[0] if as_list else value
+    return (array.args[0], as_list) if array.function is numpy_value else None
+
+
+def _array_cursor(value: Deferred) -> Cursor | None:
+    """Over the array that a tensor becomes, or over that array as a list."""
+    found = _tensor_of_array(value)
+    if found is None:
+        return _computed_cursor(value)
+    tensor, as_list = found
+    if tensor.shape.rank == 0:
+        example = np.zeros([], tensor.dtype.as_numpy_dtype)[()]
+        raise_error(eager_error(iter, example.tolist() if as_list else example))
+    if tensor.shape.rank == 1:
+        kind = LISTED_KINDS.get(tensor.dtype) if as_list else None
+        if kind is not None:
+            return MapCursor(functools.partial(PyNumber, kind), TensorCursor(tf.cast(tf.stop_gradient(tensor), NUMBER_DTYPES[kind])))
+        return MapCursor(_numpy_scalar, TensorCursor(tensor)) if not as_list or tensor.dtype == tf.string else None
+    if tensor.shape.rank is None or tensor.shape[0] is None:
+        return None
+    return MapCursor(lambda index: computed(python.getitem, (value, index)), RangeCursor(range(tensor.shape[0])))
+
+
+def _computed_cursor(value: Deferred) -> Cursor | None:
+    """Over a vector that a function of NumPy gives and that nobody changes."""
+    example = None if isinstance(value.function, Kept) else example_or_none(value)
+    if not isinstance(example, np.ndarray) or example.ndim != 1 or example.dtype.kind not in "biuf":
+        return None
+    return MapCursor(_numpy_scalar, TensorCursor(tensor_of(value)))
+
+
+def items_of_array(value: Deferred) -> list[Any] | None:
+    """The items that ``list`` makes of an array, if they are known to be few."""
+    found = _tensor_of_array(value)
+    shape = found[0].shape if found is not None else tf.TensorShape(None)
+    if shape.rank is None or (shape.rank > 0 and (shape[0] or MOST_LISTED + 1) > MOST_LISTED):
+        return None
+    cursor = _array_cursor(value)
+    return cursor.known_items() if cursor is not None else None
+
+
+def _numpy_scalar(item: tf.Tensor) -> Deferred:
+    return Deferred(numpy_value, (item,))
 
 
 def _no_cursor(value: Any) -> Cursor:
@@ -149,7 +225,7 @@ def reversed_cursor(value: Any) -> Cursor:
     """A cursor from the end to the start."""
     if isinstance(value, range):
         return RangeCursor(value[::-1])
-    if isinstance(value, Union):
+    if isinstance(value, (Deferred, Union)):
         return StaticCursor(reversed(drained(value) or fall_back(NeedsValue, f"reversed() of {value!r}")))
     if isinstance(value, (tf.Tensor, tf.Variable)):
         if isinstance(value, tf.Variable) or value.shape.rank == 0:

@@ -37,7 +37,7 @@ LEFT_TO_PYTHON = frozenset({
     "concurrent", "IPython", "ipdb", "pytest", "unittest",
 })
 BUILTINS_LEFT_TO_PYTHON = frozenset({
-    "breakpoint", "compile", "delattr", "dir", "eval", "exec", "globals", "locals", "setattr", "vars", "__import__", "_getframe",
+    "breakpoint", "compile", "delattr", "dir", "eval", "exec", "globals", "id", "locals", "setattr", "vars", "__import__", "_getframe",
     "settrace", "setprofile", "exit", "_exit", "abort",
 })
 

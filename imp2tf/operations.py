@@ -259,7 +259,7 @@ def is_same(a: Any, b: Any) -> Any:
     return is_same_input(a, b)
 
 
-SINGLE = (type(None), bool, type(Ellipsis), type(NotImplemented), type, enum.Enum)
+SINGLE = (type(None), bool, np.bool_, type(Ellipsis), type(NotImplemented), type, enum.Enum)
 GIVE_TEXT = (format, repr, str)
 
 
@@ -269,11 +269,12 @@ def _deferred_is(a: Any, b: Any) -> Any:
     kept = any(isinstance(one, Deferred) and isinstance(one.function, Kept) for one in (a, b))
     if kept and other is None:
         return False
-    if not kept and isinstance(other, SINGLE) and (value.function is numpy_value or value.function in GIVE_TEXT):
+    no_single = value.function is numpy_value or value.function in GIVE_TEXT  # but an array without dimensions gives np.True_, np.False_
+    if not kept and no_single and isinstance(other, SINGLE) and not isinstance(other, np.bool_):
         return False
     if kept or isinstance(other, SINGLE):
         return PyNumber("bool", tf.convert_to_tensor(truth(forced(Deferred(python.is_, (a, b)), "bool")), tf.bool))
-    if value.function is getattr and not isinstance(other, Deferred):
+    if getattr in (value.function, getattr(other, "function", None)):
         fall_back(NeedsValue, "`is` on an attribute of a value that is known after the run")
     return is_same_input(a, b)
 

@@ -20,6 +20,7 @@ from imp2tf.growable_items import position_of
 from imp2tf.heap import contents, set_contents
 from imp2tf.join import describe
 from imp2tf.kinds import is_container
+from imp2tf.refusals import eager_error
 from imp2tf.region import cond, leave_to_python_if, select, stop_if
 from imp2tf.session import current
 from imp2tf.specs import BOTTOM
@@ -233,14 +234,17 @@ def _pop(owner: Any, table: Table, key: Any, *default: Any) -> Any:
     return taken()
 
 
-def _popitem(owner: Any, table: Table) -> Any:
+def _popitem(owner: Any, table: Table, last: Any = ...) -> Any:
+    if last is not ... and not (isinstance(owner, collections.OrderedDict) and isinstance(last, bool)):
+        return fall_back(ContentsError, f"{type(owner).__name__}.popitem of an end that only the run knows")
     count = table_length(table)
-    stop_if(tf.equal(count, 0), KeyError("popitem(): dictionary is empty"))
-    key = key_of(table.kind, table.keys[-1])
-    value = element_of(owner, compact(_values(table)), count - 1)
+    stop_if(tf.equal(count, 0), eager_error(type(owner)().popitem))
+    place = count - 1 if last else tf.constant(0)
+    key = key_of(table.kind, table.keys[-1 if last else 0])
+    value = element_of(owner, compact(_values(table)), place)
     if is_container(value):
         fall_back(ContentsError, "dict.popitem of a container under keys that only the run knows")
-    set_contents(owner, without_entry(table, count - 1))
+    set_contents(owner, without_entry(table, place))
     return key, value
 
 

@@ -23,10 +23,10 @@ def build_cond(pred: tf.Tensor, then_graph: FuncGraph, else_graph: FuncGraph) ->
     """The functional If over two traced branch graphs with equal outputs."""
     keep_sums(then_graph)
     keep_sums(else_graph)
+    scalar = pred if pred.shape.rank == 0 else tf.squeeze(pred)  # as `tf.cond` takes it
     with tf.name_scope("if_") as scope:
         outputs = _cond_v2._build_cond(
-            _cond_v2._normalize_pred(pred), then_graph, else_graph, then_graph.external_captures, else_graph.external_captures,
-            building_gradient=False, name=scope)
+            scalar, then_graph, else_graph, then_graph.external_captures, else_graph.external_captures, building_gradient=False, name=scope)
     if isinstance(outputs, _ops.Operation) or outputs is None:
         return []
     return tf.nest.flatten(outputs)

@@ -112,7 +112,7 @@ CHECKS: dict[str, Check] = {
     "SparseSoftmaxCrossEntropyWithLogits": _labels, "StridedSlice": _slice, "TensorListGetItem": _item, "TensorListSetItem": _item,
     "TensorListPopBack": _popped, "TopKV2": _top, "UnsortedSegmentSum": _segments,
     **dict.fromkeys(("FloorDiv", "FloorMod", "TruncateDiv", "TruncateMod"), _divisor),
-    **dict.fromkeys(("ArgMax", "ArgMin", "ClipByValue", "EluGrad", "Max", "Maximum", "Min", "Minimum"), _operands_no_nan),
+    **dict.fromkeys(("ArgMax", "ArgMin", "ClipByValue", "EluGrad", "Max", "Maximum", "Min", "Minimum", "Relu6"), _operands_no_nan),
     **dict.fromkeys(("ReciprocalGrad", "RsqrtGrad", "Softmax", "SqrtGrad"), _result_no_nan),
     **dict.fromkeys(("LeakyReluGrad", "Relu6Grad", "ReluGrad"), _finite_gradient),
 }

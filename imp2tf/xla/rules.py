@@ -23,7 +23,7 @@ def _names(text: str) -> frozenset[str]:
 ELEMENTWISE = _names("""
     Abs Acos Acosh Add AddN AddV2 Asin Asinh Atan Atan2 Atanh BitwiseAnd BitwiseOr BitwiseXor Ceil Cos Cosh DivNoNan Elu Equal Erf
     Erfc Exp Expm1 Floor Greater GreaterEqual Inv Invert IsFinite IsInf IsNan LeakyRelu Less LessEqual Log Log1p LogicalAnd LogicalNot
-    LogicalOr Mul MulNoNan Neg NotEqual RealDiv Reciprocal Relu Relu6 Rint Round Rsqrt Select SelectV2 Selu Sigmoid SigmoidGrad Sign Sin
+    LogicalOr Mul MulNoNan Neg NotEqual RealDiv Reciprocal Relu Rint Round Rsqrt Select SelectV2 Selu Sigmoid SigmoidGrad Sign Sin
     Sinh Softplus SoftplusGrad Softsign SoftsignGrad Sqrt Square SquaredDifference Sub Tan Tanh TanhGrad Xdivy Xlog1py Xlogy
 """)
 MOVING = _names("""

@@ -248,3 +248,13 @@ def the_traceback_of_a_handled_exception() -> World:
             kept = error
         return kept is not None, kept is not None and kept.__traceback__ is not None
     return fn, each(f32(1.0), f32(3.0))
+
+
+@program("identity_and_keys")
+def numbers_of_objects() -> World:
+    def fn(x):
+        word, one = str(float(x)), [x]
+        other = one
+        return id(word) == id(word), id(one) == id(other), id(one) == id([x]), len({id(one), id(other), id(x)})
+
+    return fn, each(f32(1.0), f32(2.0), f32(3.0))

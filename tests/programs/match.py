@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tests.programs import World, call, each, f16, f32, f64, i32, i64, program
@@ -244,3 +245,117 @@ def captures_stay_bound() -> World:
                 pass
         return a, b
     return fn, each((i32(1), i32(2)), (i32(200), i32(2)))
+
+
+@program("match")
+def lists_that_tensors_become() -> World:
+    def fn(x):
+        match x.numpy().tolist():
+            case []:
+                return "empty"
+            case [only]:
+                return only
+            case [first, *rest]:
+                rest.append(first)
+                return first, rest
+
+    return fn, each(f32([1.0, 2.0]), f32([3.0]), f32([]), i32([4, 5, 6]))
+
+
+@program("match")
+def text_by_its_class() -> World:
+    def fn(x):
+        found = []
+        for subject in (f"{float(x):.1f}", str(int(x)), [int(x)], {"n": int(x)}, int(x), float(x), x):
+            match subject:
+                case [_]:
+                    found.append("sequence")
+                case {"n": n}:
+                    found.append(("mapping", n))
+                case str(word):
+                    found.append("text " + word)
+                case int() | bool():
+                    found.append("int")
+                case float(number):
+                    found.append(number)
+                case _:
+                    found.append("other")
+        return found
+
+    return fn, each(f32(2.0), f32(-1.5))
+
+
+@program("match")
+def parts_of_several_kinds() -> World:
+    def fn(x):
+        key = None if x > 0 else 3
+        match (key, x):
+            case (int(), y):
+                return "int", y
+            case (None, y):
+                return "none", y
+
+    return fn, each(f32(2.0), f32(-1.5))
+
+
+@program("match", graph=True)
+def items_of_arrays_by_class() -> World:
+    def fn(x):
+        found = []
+        for item in (x.numpy(), x.numpy()[0], x):
+            match item:
+                case [*_]:
+                    found.append("sequence")
+                case np.ndarray():
+                    found.append("array")
+                case float():
+                    found.append("float")
+                case np.floating() | np.integer():
+                    found.append("scalar")
+                case tf.Tensor(dtype=kind):
+                    found.append(kind.name)
+        return found, tf.reduce_sum(x)
+
+    return fn, each(f32([1.0]), i32([2, 3]))
+
+
+@program("match")
+def tuples_of_run_time_length() -> World:
+    def fn(xs):
+        kept = []
+        for x in xs:
+            if x > 0:
+                kept.append(x)
+        match tuple(kept):
+            case ():
+                return "none"
+            case (first, *others):
+                return first, others
+
+    return fn, each(f32([1.0, -2.0, 3.0]), f32([-1.0]))
+
+
+@program("match", graph=True)
+def rest_is_new_on_every_call() -> World:
+    def fn(x):
+        match [1, 2, 3]:
+            case [_, *rest]:
+                rest.append(int(x))
+        match {"a": 1, "b": 2}:
+            case {"a": _, **others}:
+                others["c"] = int(x)
+        return rest, others
+
+    return fn, each(f32(2.0), f32(3.0), f32(2.0))
+
+
+@program("match")
+def ranges_of_run_time_length() -> World:
+    def fn(n):
+        match range(int(n)):
+            case [0, *rest]:
+                return rest
+            case _:
+                return "none"
+
+    return fn, each(i32(3), i32(0), i32(1))

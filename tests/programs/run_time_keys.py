@@ -433,3 +433,30 @@ def entries_deleted_in_branches_of_a_loop() -> World:
                 table.update(c=x)
         return table, list(table)
     return fn, each(*INTS)
+
+
+@program("run_time_keys", graph=True)
+def oldest_entry_leaves() -> World:
+    cache: collections.OrderedDict = collections.OrderedDict()
+
+    def fn(x):
+        cache[int(x[0])] = x * 2.0
+        return cache.popitem(last=False) if len(cache) > 2 else len(cache)
+
+    return fn, each(f32([3.0, 1.0]), f32([1.0, 1.0]), f32([3.0, 2.0]), f32([4.0, 0.0]), f32([5.0, 0.0])), lambda: cache
+
+
+@program("run_time_keys")
+def both_ends_are_emptied() -> World:
+    def fn(a, b):
+        entries: collections.OrderedDict = collections.OrderedDict()
+        entries[int(a)] = 1
+        entries[int(b)] = 2
+        found = [entries.popitem(False)]
+        try:
+            found += [entries.popitem(last=True), entries.popitem(last=False)]
+        except KeyError as error:
+            found.append(str(error))
+        return found, entries
+
+    return fn, [call(i32(1), i32(2)), call(i32(1), i32(1)), call(i32(5), i32(0))]
