@@ -4,6 +4,7 @@ from __future__ import annotations
 import collections
 import itertools
 import math
+import pathlib
 import random
 import threading
 import time
@@ -167,7 +168,7 @@ def test_another_kind_lets_python_go_on_without_a_second_call() -> None:
     assert converted.stats()["graph_calls"] == 3
 
 
-def test_another_kind_after_a_variable_has_changed_is_an_error() -> None:
+def test_another_kind_after_a_variable_has_changed() -> None:
     variable, left = tf.Variable(0.0), iter([1.0, 2.0, "text", 4.0])
 
     def scales(x):
@@ -175,10 +176,24 @@ def test_another_kind_after_a_variable_has_changed_is_an_error() -> None:
         return x, next(left)
 
     converted = convert(scales)
+    assert [converted(ONE)[1] for _ in range(4)] == [1.0, 2.0, "text", 4.0]
+    assert "I2T116" in codes(converted)
+    assert float(variable) == 4.0
+
+
+def test_another_kind_after_a_file_was_written_is_an_error(tmp_path: pathlib.Path) -> None:
+    variable, left = tf.Variable(0.0), iter([1.0, 2.0, "text", 4.0])
+
+    def writes(x):
+        variable.assign_add(1.0)
+        tf.io.write_file(str(tmp_path / "file"), tf.strings.as_string(variable))
+        return x, next(left)
+
+    converted = convert(writes)
     assert [converted(ONE)[1] for _ in range(2)] == [1.0, 2.0]
     with pytest.raises(imp2tf.ConversionError, match="next returned str, unlike before") as caught:
         converted(ONE)
-    assert (caught.value.code, caught.value.location.line) == ("I2T116", scales.__code__.co_firstlineno + 2)
+    assert (caught.value.code, caught.value.location.line) == ("I2T116", writes.__code__.co_firstlineno + 3)
     assert float(variable) == 3.0
     assert converted(ONE)[1] == 4.0
 
