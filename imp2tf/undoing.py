@@ -8,6 +8,7 @@ step, when all is done that may fail, is not exposed and costs nothing.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,19 +20,21 @@ from imp2tf.ordering import REGIONS, changes_state, may_fail_in_program
 from imp2tf.profile import Done, History
 from imp2tf.python_numbers import is_check_of_number
 from imp2tf.runs import COUNTS_PRINTS
-from imp2tf.tf_compat import FuncGraph, function_graph, functions_of, is_stateful_op
+from imp2tf.tf_compat import FuncGraph, direct_call, function_graph, functions_of, is_stateful_op, tape_may_record
 
 __all__ = ["Before", "Remains", "Undo", "changes_only_variables", "may_fail", "undo_of"]
 
+FEWEST_AT_ONCE = 3  # variables
 AFTER_CHOICE = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})  # their first input is no input of the branches
 
 
 class Undo:
     """The variables that may have changed when an operation of a graph fails, the counter of ``tf.print`` among them."""
 
-    def __init__(self, exposed: Mapping[int, tf.DType], counter: int | None) -> None:
+    def __init__(self, exposed: Mapping[int, tf.DType], captures: Sequence[Any], counter: int | None) -> None:
         self._exposed = exposed
         self._counter = None if counter is None else list(exposed).index(counter)
+        self._handles = [captures[place] for place in exposed]
 
     @property
     def is_needed(self) -> bool:
@@ -41,8 +44,17 @@ class Undo:
     def before(self, captured: Sequence[Any]) -> Before:
         """The variables before a run; whoever changes one in place while their values are kept works on a copy."""
         handles = [captured[place] for place in self._exposed]
-        values = [tf.raw_ops.ReadVariableOp(resource=handle, dtype=dtype) for handle, dtype in zip(handles, self._exposed.values())]
-        return Before(handles, values, self._counter)
+        read_here = len(handles) < FEWEST_AT_ONCE or tape_may_record()
+        return Before(handles, self._values(*handles) if read_here else self._at_once(handles), self._counter)
+
+    def _values(self, *handles: Any) -> list[tf.Tensor]:
+        return [tf.raw_ops.ReadVariableOp(resource=handle, dtype=dtype) for handle, dtype in zip(handles, self._exposed.values())]
+
+    @functools.cached_property
+    def _at_once(self) -> Callable[[list[Any]], list[tf.Tensor]]:
+        """Reads all variables by one call of the runtime."""
+        concrete = tf.function(lambda: self._values(*self._handles), autograph=False).get_concrete_function()
+        return direct_call(concrete, lambda: True, may_switch=False)
 
 
 @dataclasses.dataclass
@@ -96,7 +108,7 @@ def undo_of(concrete: Any, captures: Sequence[Any], counter: tf.Variable | None)
         if place is None or dtype is None:
             return None
         exposed[place] = dtype
-    return Undo(exposed, next((place for place in exposed if counter is not None and captures[place] is counter.handle), None))
+    return Undo(exposed, captures, next((place for place in exposed if counter is not None and captures[place] is counter.handle), None))
 
 
 def changes_only_variables(concrete: Any) -> bool:
