@@ -120,8 +120,10 @@ class Values:
             self._add(op)
 
     def first(self, op: tf.Operation) -> tf.Operation:
-        """The first operation that computes what `op` does."""
-        return self._first_of[op.name] if op.name in self._first_of else self._add(op)
+        """The first of the operations that computes what `op` does; others than these, but for constants, stand for themselves."""
+        if op.name not in self._first_of:
+            self._first_of[op.name] = self._add(op) if op.type == "Const" else op
+        return self._first_of[op.name]
 
     def original(self, tensor: tf.Tensor) -> tf.Tensor:
         """The tensor that is computed first of those equal to `tensor`."""
