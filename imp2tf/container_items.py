@@ -13,6 +13,7 @@ from imp2tf.containers import by_alternative, grow, holding, new, new_list, tupl
 from imp2tf.elements import element_of
 from imp2tf.errors import Contents as ContentsError
 from imp2tf.errors import NeedsValue, fall_back
+from imp2tf.foreknown import chosen
 from imp2tf.growable_items import checked_index, checked_position, deleted, item_of, position_of, set_at, spliced
 from imp2tf.heap import contents, is_unread, read, set_contents
 from imp2tf.kinds import is_container
@@ -47,7 +48,10 @@ def get_item(container: Any, key: Any, kind: str | None = None) -> Any:
     if isinstance(found, Growable):
         return element_of(container, found, checked_index(found, key, f"{kind or _kind(container)} index out of range"))
     if is_runtime(key):
-        return _item_at(list(found), key, f"{_kind(container)} index out of range")
+        place = chosen(found, key)
+        if place is None:
+            return _item_at(list(found), key, f"{_kind(container)} index out of range")
+        key = place
     elements = collections.deque(found) if isinstance(container, collections.deque) else found
     return run_operation(lambda: elements[key])
 

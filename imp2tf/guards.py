@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from imp2tf.lifting import INT_RANGE, Fetch, itself
 from imp2tf.relaxations import Guard, Relaxations
-from imp2tf.sources import Held, Length, Source
+from imp2tf.sources import Choice, Held, Length, Source
 from imp2tf.tf_compat import EagerTensor, dtype_test, shape_text
 
 __all__ = ["Miss", "compile_guards", "describe_guard", "find_misses", "frozen_contents", "held_weakly", "relax"]
@@ -284,7 +284,9 @@ def relax(misses: Sequence[Miss], relaxations: Relaxations) -> None:
     """Learn from misses: numbers that vary become inputs, dimensions that vary become unknown."""
     for miss in misses:
         source, expected, found = miss.guard.source, miss.guard.expected, miss.found
-        if miss.guard.check == "literal" and type(expected) in (int, float) and type(found) is type(expected):
+        if isinstance(source, Choice):
+            relaxations.choices[source] += 1
+        elif miss.guard.check == "literal" and type(expected) in (int, float) and type(found) is type(expected):
             if isinstance(source, Length) and source in relaxations.constant:
                 _relax_list(source.parent, relaxations)
             relaxations.numbers.add(source)

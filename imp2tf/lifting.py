@@ -166,6 +166,8 @@ def lift_literal(session: Session, value: Any, source: Source) -> Any:
     if kind in (int, float) and session.relaxations.number(source) and (kind is float or -INT_RANGE < value < INT_RANGE):
         session.guard(source, "type" if kind is float else "int64", kind)
         tensor = _input(session, source, tf.TensorSpec([], NUMBER_DTYPES[kind.__name__]), NumberMemory(kind.__name__))
+        if kind is int:
+            session.foreknown[id(tensor)] = source
         return PyNumber(kind.__name__, tensor)
     session.guard(source, "literal", value)
     return value

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.exceptions import ProgramRaise
+from imp2tf.foreknown import calculated
 from imp2tf.quick_graphs import constants_shared
 from imp2tf.region import stop_if
 from imp2tf.values import NUMBER_DTYPES, PyNumber, number_kind
@@ -70,6 +71,10 @@ def as_tensor(value: Any) -> Any:
 
 def of_numbers(op: str, a: Any, b: Any) -> PyNumber:
     """Arithmetic of two Python numbers, at least one of them known at run time only, by Python's rules."""
+    return calculated(op, a, b, _of_numbers(op, a, b))
+
+
+def _of_numbers(op: str, a: Any, b: Any) -> PyNumber:
     kinds = number_kind(a), number_kind(b)
     if op in ("&", "|", "^") and kinds == ("bool", "bool"):
         logical = {"&": tf.logical_and, "|": tf.logical_or, "^": tf.math.logical_xor}[op]

@@ -1,6 +1,7 @@
 """What the traces of a function have learned: which places vary from call to call, and so must be inputs."""
 from __future__ import annotations
 
+import collections
 import dataclasses
 from collections.abc import Sequence
 from typing import Any
@@ -32,6 +33,7 @@ class Relaxations:
     constant: set[Source] = dataclasses.field(default_factory=set)
     declared: dict[Source, tf.TypeSpec] = dataclasses.field(default_factory=dict)  # the kinds that an input signature declares
     arrays: dict[Source, tf.TensorShape] = dataclasses.field(default_factory=dict)  # NumPy arrays that vary
+    choices: collections.Counter[Source] = dataclasses.field(default_factory=collections.Counter)  # how often each was another one
     lists: set[Source] = dataclasses.field(default_factory=set)  # lists whose elements are read and whose length varies
     changed_lists: set[Source] = dataclasses.field(default_factory=set)  # lists whose length the function changes
     fixed: set[Source] = dataclasses.field(default_factory=set)  # lists that need a graph for each length

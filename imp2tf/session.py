@@ -148,6 +148,7 @@ class Session:
         self.guarded: set[tuple[Source, str]] = set()
         self.sources: dict[int, Source] = {}
         self.origins: dict[int, Source] = {}
+        self.foreknown: dict[int, Source] = {}  # how Python finds run-time ints before the run, by the tensors that hold them
         self.fetches: dict[tuple[Source, int], Any] = {}
         self.references: list[tuple[Any, Source]] = []
         self.births: dict[int, int] = {}  # the log depth at which each object of this trace was made, by id

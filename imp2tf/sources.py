@@ -5,6 +5,7 @@ commits use sources, so that a fresh but equal object may come with every call.
 """
 from __future__ import annotations
 
+import operator
 import types
 import weakref
 from collections.abc import Callable, Sequence
@@ -307,6 +308,39 @@ class AllDistinct(Source):
     def expression(self, code: Code) -> str:
         ids = ", ".join(f"id({code.value(source)})" for source in self.sources)
         return f"(len({{{ids}}}) == {len(self.sources)})"
+
+
+class Calculated(Source):
+    """A Python int that is calculated from others: `op` is the operator, `left` and `right` are sources or ints."""
+
+    FUNCTIONS: ClassVar[dict[str, Callable[[Any, Any], Any]]] = {
+        "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod}
+
+    def __init__(self, op: str, left: Source | int, right: Source | int) -> None:
+        self.op, self.left, self.right = op, left, right
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Calculated) and (other.op, other.left, other.right) == (self.op, self.left, self.right)
+
+    def __hash__(self) -> int:
+        return hash((self.op, self.left, self.right))
+
+    def __str__(self) -> str:
+        return f"({self.left} {self.op} {self.right})"
+
+    def fetch(self, args: Sequence[Any]) -> Any:
+        return self.FUNCTIONS[self.op](*(one.fetch(args) if isinstance(one, Source) else one for one in (self.left, self.right)))
+
+    def expression(self, code: Code) -> str:
+        left, right = (code.value(one) if isinstance(one, Source) else repr(one) for one in (self.left, self.right))
+        return f"({left} {self.op} {right})"
+
+
+class Choice(_Derived):
+    """An int of which each value has a graph of its own, though it varies."""
+
+    function = int
+    text = "choice"
 
 
 class Member(Part):

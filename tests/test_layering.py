@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "values and the heap",
         (
-            "values", "kinds", "places", "remembered", "sources", "relaxations", "session", "lifting", "heap", "object_keys",
+            "values", "kinds", "places", "remembered", "sources", "relaxations", "session", "foreknown", "lifting", "heap", "object_keys",
             "tracebacks", "links", "arrays", "results", "reach", "seed_stream",
         ),
     ),

@@ -501,3 +501,94 @@ def descriptors_that_count_their_readers() -> World:
             x = x * owner.value
         return x + _HasClassValue.value
     return fn, each(f32(1.0), f32(-1.0), f32(2.0)), lambda: _ClassValue.asked
+
+
+class _Worker:
+    def __init__(self, weight: float) -> None:
+        self.weight = tf.constant(weight)
+        self.turns = 0
+
+
+class _Pool:
+    """Whose turn it is, only Python counts."""
+
+    def __init__(self, count: int, turn: int = 0) -> None:
+        self.workers = [_Worker(10.0 * i) for i in range(count)]
+        self.by_task = {i: worker for i, worker in enumerate(self.workers)}
+        self.turn = turn
+
+    def step(self, x):
+        worker = self.workers[self.turn % len(self.workers)]
+        worker.turns += 1
+        self.turn += 1
+        if tf.reduce_sum(x) > 0.0:
+            worker.weight += 1.0
+        return x * worker.weight, worker.turns
+
+    def pair(self, x):
+        first, second = self.workers[-1 - self.turn % 2], self.workers[(self.turn + 1) // 2 % len(self.workers)]
+        first.weight, second.weight = second.weight + x, first.weight
+        self.turn += 1
+        return [worker.weight for worker in self.workers], first is second
+
+    def outside(self, x):
+        self.turn += 1
+        return self.workers[self.turn].weight * x
+
+    def asked(self, x):
+        try:
+            return self.workers[self.turn - 3].weight * x
+        except IndexError as error:
+            return str(error)
+        finally:
+            self.turn -= 1
+
+
+@program("objects_state", graph=True, grad=1)
+def objects_taken_in_turn() -> World:
+    return _Pool(3).step, each(*map(f32, [1.0, -1.0, 2.0, 3.0, -4.0, 5.0, 6.0, 7.0]))
+
+
+@program("objects_state", graph=True)
+def more_objects_than_graphs_are_made_for() -> World:
+    return _Pool(7).step, each(*map(f32, [1.0, -1.0, 2.0, 3.0, -4.0, 5.0, 6.0, 7.0]))
+
+
+@program("objects_state", graph=True, grad=1)
+def two_objects_taken_in_turn() -> World:
+    return _Pool(2).pair, each(*map(f32, [1.0, -1.0, 2.0, 3.0, -4.0, 5.0, 6.0, 7.0]))
+
+
+@program("objects_state")
+def turn_past_the_last_object() -> World:
+    return _Pool(3).outside, each(*map(f32, [1.0, 2.0, 3.0, 4.0]))
+
+
+@program("objects_state")
+def turn_before_the_first_object() -> World:
+    return _Pool(3, turn=5).asked, each(*map(f32, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]))
+
+
+@program("objects_state", graph=True)
+def object_taken_in_turn_in_a_loop() -> World:
+    pool = _Pool(2)
+
+    def fn(x, n):
+        for _ in tf.range(n):
+            x, turns = pool.step(x)
+        return x, turns, pool.turn
+    return fn, [call(f32(1.0), i32(3)), call(f32(-1.0), i32(2)), call(f32(2.0), i32(4))]
+
+
+@program("objects_state", graph=True)
+def layers_taken_in_turn() -> World:
+    class Net:
+        def __init__(self):
+            self.heads = (tf.tanh, lambda x: x * 2.0, _Worker(3.0).weight.__mul__)
+            self.epoch = 0
+
+        def __call__(self, x):
+            head = self.heads[self.epoch // 2 % 3]
+            self.epoch += 1
+            return head(x)
+    return Net(), each(*map(f32, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]))

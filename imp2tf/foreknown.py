@@ -1,0 +1,60 @@
+"""Run-time ints that Python can calculate before the run, and what they choose.
+
+    worker = self.workers[self.turn % 2]   -->   self.workers[0] in one graph, self.workers[1] in another
+
+Ints that vary are inputs of the graph. Where such a one is the place of an object in a list, all that is done with the object would be
+traced for each object of the list, and chosen by the run. If the int is an input, or was calculated from inputs, a guard can know it:
+so each object has a graph of its own, as long as there are few.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from imp2tf.session import active
+from imp2tf.sources import Calculated, Choice, Source
+from imp2tf.values import PyNumber
+
+__all__ = ["calculated", "chosen"]
+
+MOST_GRAPHS = 4  # for the objects of one list
+# One graph serves all of these: it gathers them, or chooses by an operation.
+VALUES = (tf.Tensor, PyNumber, bool, int, float, complex, str, bytes, type(None))
+
+
+def calculated(op: str, a: Any, b: Any, result: PyNumber) -> PyNumber:
+    """The result of arithmetic; noted, if Python can calculate it before the run."""
+    session = active()
+    if session is None or not session.foreknown or result.kind != "int" or op not in Calculated.FUNCTIONS:
+        return result
+    left, right = _operand(session, a), _operand(session, b)
+    if left is not None and right is not None and not (op in ("//", "%") and (isinstance(right, Source) or right == 0)):
+        session.foreknown[id(result.tensor)] = Calculated(op, left, right)
+        session.kept.append(result)
+    return result
+
+
+def _operand(session: Any, value: Any) -> Source | int | None:
+    if type(value) is int:
+        return value
+    return session.foreknown.get(id(value.tensor)) if isinstance(value, PyNumber) else None
+
+
+def chosen(items: Sequence[Any], key: Any) -> int | None:
+    """The index into a list of objects, if a guard can know it, and each object is to have a graph of its own."""
+    session = active()
+    source = _operand(session, key) if session is not None and isinstance(key, PyNumber) and key.kind == "int" else None
+    if not isinstance(source, Source) or not 1 < len(items) <= MOST_GRAPHS or all(map(_is_value, items)):
+        return None
+    choice = Choice(source)
+    if session.relaxations.choices[choice] >= MOST_GRAPHS:
+        return None
+    found = choice.fetch(session.run.args)
+    session.guard(choice, "literal", found)
+    return found
+
+
+def _is_value(item: Any) -> bool:
+    return all(map(_is_value, item)) if isinstance(item, tuple) else isinstance(item, VALUES)
