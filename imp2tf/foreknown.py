@@ -45,13 +45,15 @@ def _operand(session: Any, value: Any) -> Source | int | None:
 def chosen(items: Sequence[Any], key: Any) -> int | None:
     """The index into a list of objects, if a guard can know it, and each object is to have a graph of its own."""
     session = active()
-    source = _operand(session, key) if session is not None and isinstance(key, PyNumber) and key.kind == "int" else None
+    if session is None or not isinstance(key, PyNumber) or key.kind != "int":
+        return None
+    source = _operand(session, key)
     if not isinstance(source, Source) or not 1 < len(items) <= MOST_GRAPHS or all(map(_is_value, items)):
         return None
     choice = Choice(source)
     if session.relaxations.choices[choice] >= MOST_GRAPHS:
         return None
-    found = choice.fetch(session.run.args)
+    found: int = choice.fetch(session.run.args)
     session.guard(choice, "literal", found)
     return found
 

@@ -8,20 +8,21 @@ gets a twin beside it, and when the graph is finished everything that reads the 
 TensorFlow builds around the operation (shifts, masks, gradients) stays in the graph. Without any seed the operations stay as they are.
 
 Under a global seed the twin is the stateless operation that gives the same numbers, with the seeds that eager would give
-(`imp2tf.seed_stream`). Where there is none, or the operation has a seed of its own (eager then goes on with the numbers of
-its last run), a host call runs the operation eagerly. So it does for all where the graph cannot know the seeds: where Python that
-it calls may draw too, and where the function sets a seed.
+(`imp2tf.seed_stream`). Where the graph cannot know the seeds, since Python that it calls may draw too or the function sets a seed, a host
+call asks for them. To run the operation eagerly would cost more: eager makes a kernel for each seed. A host call runs it nevertheless
+where there is no stateless operation, or where it has a seed of its own (eager then goes on with the numbers of its last run).
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+import numpy as np
 import tensorflow as tf
 
 from imp2tf.errors import ForeignCall, fall_back
 from imp2tf.exceptions import frames_of_op, innermost
-from imp2tf.seed_stream import next_seed
+from imp2tf.seed_stream import draws_as_eager, next_seed
 from imp2tf.session import Session
 from imp2tf.sources import Code, Source
 from imp2tf.tf_compat import DEFAULT_GRAPH_SEED, function_bodies, global_seed, redirect, stop_watching, watch_operations
@@ -128,12 +129,18 @@ def _cannot_draw(op: Any, reason: str) -> NoReturn:
 # ------------------------------------------------------------------------------------------------ one operation
 def _twin(session: Session, op: Any) -> list[tf.Tensor]:
     """The outputs of what stands for a random operation."""
-    if not session.draws_inside or _own_seeds(op) != (0, 0):
+    if _own_seeds(op) != (0, 0):
         return _drawn(session, op)
-    key, counter = next_seed(session)
-    if op.type == "Multinomial" and op.inputs[0].shape[:1] == [1]:
-        return [_categorical(op, key, counter)]
-    if op.type not in STATELESS:
+    is_categorical = op.type == "Multinomial" and op.inputs[0].shape[:1] == [1]
+    is_stateless = is_categorical or op.type in STATELESS
+    if not session.draws_inside and not (is_stateless and draws_as_eager()):
+        return _drawn(session, op)
+    key, counter = next_seed(session) if session.draws_inside else _seeds_of_host(session, op)
+    if is_categorical:
+        drawn = _categorical(op.inputs[0], op.inputs[1], key, counter, op.get_attr("output_dtype"))
+        drawn.set_shape(op.outputs[0].shape)
+        return [drawn]
+    if not is_stateless:
         return _drawn(session, op, key, counter)
     inputs = dict(zip((one.name for one in op.op_def.input_arg), op.inputs))
     dtype = {} if "minval" in inputs else {"dtype": op.get_attr("dtype")}
@@ -142,31 +149,67 @@ def _twin(session: Session, op: Any) -> list[tf.Tensor]:
     return [drawn]
 
 
-def _categorical(op: Any, key: tf.Tensor, counter: tf.Tensor) -> tf.Tensor:
+def _key_and_counter(seed: int, op_seed: int) -> tuple[Any, Any]:
+    """Where the numbers of an operation with these seeds begin."""
+    return np.array([seed], np.uint64), np.array([0, op_seed], np.uint64)
+
+
+def _categorical(logits: tf.Tensor, count: tf.Tensor, key: Any, counter: Any, dtype: tf.DType) -> tf.Tensor:
     """Samples of one categorical distribution, as the operation draws them: by inversion, in double precision.
 
     For several distributions the numbers depend on how the operation shares the work among threads.
     """
-    logits = tf.cast(op.inputs[0][0], tf.float64)
+    logits = tf.cast(logits[0], tf.float64)
     finite = tf.math.is_finite(logits)
     greatest = tf.reduce_max(tf.where(finite, logits, logits.dtype.min))
     sums = tf.cumsum(tf.where(finite, tf.exp(logits - greatest), 0.0))
     samples = tf.raw_ops.StatelessRandomUniformV2(
-        shape=tf.reshape(op.inputs[1], [1]), key=key, counter=counter, alg=PHILOX, dtype=tf.float64)
-    found = tf.searchsorted(sums, samples * sums[-1], "right", op.get_attr("output_dtype"))
-    drawn = tf.expand_dims(found, 0)
-    drawn.set_shape(op.outputs[0].shape)
-    return drawn
+        shape=tf.reshape(count, [1]), key=key, counter=counter, alg=PHILOX, dtype=tf.float64)
+    return tf.expand_dims(tf.searchsorted(sums, samples * sums[-1], "right", dtype), 0)
+
+
+def _categorical_array(logits: Any, count: Any, key: Any, counter: Any, dtype: tf.DType) -> Any:
+    """The same for arrays, by NumPy."""
+    wide = logits[0].astype(np.float64)
+    finite = np.isfinite(wide)
+    greatest = wide[finite].max(initial=np.finfo(np.float64).min)
+    sums = np.cumsum(np.where(finite, np.exp(wide - greatest), 0.0))
+    samples = tf.raw_ops.StatelessRandomUniformV2(shape=[count], key=key, counter=counter, alg=PHILOX, dtype=tf.float64).numpy()
+    return np.searchsorted(sums, samples * sums[-1], "right").astype(dtype.as_numpy_dtype)[np.newaxis]
+
+
+def _seeds_of_host(session: Session, op: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    """The global seed and the operation's, as the key and the counter from which it counts: a host call asks TensorFlow for them."""
+    run, frames = session.run, frames_of_op(op)
+
+    def seeds() -> tuple[Any, Any]:
+        run.count_host_call()
+        with run.stopping(frames, list):
+            seed, op_seed = tf.compat.v1.get_seed(None)
+        if seed is None:  # the function sets one later
+            seed, op_seed = np.random.SeedSequence().generate_state(2)
+        return _key_and_counter(seed, op_seed)
+
+    key, counter = _called(session, op, seeds, [], [tf.uint64, tf.uint64])
+    key.set_shape([1])
+    counter.set_shape([2])
+    return key, counter
+
+
+def _called(
+    session: Session, op: Any, function: Callable[..., Any], inputs: Sequence[tf.Tensor], dtypes: list[tf.DType],
+) -> list[tf.Tensor]:
+    """The results of a host call that does what a random operation needs of Python."""
+    outputs = tf.numpy_function(session.callback(function), inputs, dtypes)
+    session.outside.unrepeatable = "random numbers are drawn"
+    session.python_calls.append(("random numbers are drawn by Python", innermost(frames_of_op(op))))
+    return outputs if isinstance(outputs, list) else [outputs]
 
 
 def _drawn(session: Session, op: Any, *seeds: tf.Tensor) -> list[tf.Tensor]:
     """The host call that stands for a random operation: its outputs. `seeds` are those of the run, where it knows them."""
-    draw = session.callback(_eager_twin(session, op))
     inputs = [*map(tf.stop_gradient, op.inputs), *seeds]
-    outputs = tf.numpy_function(draw, inputs, [tensor.dtype for tensor in op.outputs])
-    outputs = outputs if isinstance(outputs, list) else [outputs]
-    session.outside.unrepeatable = "random numbers are drawn"
-    session.python_calls.append(("random numbers are drawn by Python", innermost(frames_of_op(op))))
+    outputs = _called(session, op, _eager_twin(session, op), inputs, [tensor.dtype for tensor in op.outputs])
     if op.type == "RandomGamma":
         outputs = [_gamma_sample(op.inputs[0], op.inputs[1], outputs[0])]
     for old, new in zip(op.outputs, outputs):
@@ -182,12 +225,15 @@ def _eager_twin(session: Session, op: Any) -> Callable[..., Any]:
     seed, op_seed = _own_seeds(op)
     of_raw_op = seed not in (0, DEFAULT_GRAPH_SEED)
     run, frames = session.run, frames_of_op(op)
+    by_inversion = op.type == "Multinomial" and (seed, op_seed) == (0, 0) and draws_as_eager()
 
     def draw(*arrays: Any) -> Any:
         run.count_host_call()
         with run.stopping(frames, list):
             known = [int(one[-1]) for one in arrays[len(names):]]
             seeds = known or ((seed, op_seed) if of_raw_op else tf.compat.v1.get_seed(op_seed if seed else None))
+            if by_inversion and len(arrays[0]) == 1 and seeds[0] is not None:
+                return _categorical_array(arrays[0], arrays[1], *_key_and_counter(*seeds), attributes["output_dtype"])
             found = function(**dict(zip(names, arrays)), **attributes, seed=seeds[0] or 0, seed2=seeds[1] or 0)
             return [one.numpy() for one in found] if isinstance(found, (list, tuple)) else found.numpy()
 

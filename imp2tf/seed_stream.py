@@ -24,7 +24,7 @@ from imp2tf.sources import Setting
 from imp2tf.tf_compat import capture_at_call_time, global_seed, seed_generator, set_seed_generator
 from imp2tf.values import PyNumber
 
-__all__ = ["SEEDS_TO_COME", "OperationSeeds", "draws_can_be_inputs", "leave_draws_to_host", "look_further_ahead",
+__all__ = ["SEEDS_TO_COME", "OperationSeeds", "draws_as_eager", "draws_can_be_inputs", "leave_draws_to_host", "look_further_ahead",
            "next_seed"]
 
 LARGEST = 2**31 - 1  # TensorFlow takes seeds modulo this
@@ -156,7 +156,12 @@ def _lock() -> Any:
 
 def draws_can_be_inputs() -> bool:
     """Whether TensorFlow's stream is known, and on this machine a graph draws as eager does."""
-    return isinstance(seed_generator(), (random.Random, OperationSeeds)) and _is_seeded() and not tf.config.list_logical_devices("GPU")
+    return isinstance(seed_generator(), (random.Random, OperationSeeds)) and _is_seeded() and draws_as_eager()
+
+
+def draws_as_eager() -> bool:
+    """Whether stateless random operations, given eager's seeds, give eager's numbers on this machine."""
+    return not tf.config.list_logical_devices("GPU")
 
 
 def look_further_ahead() -> None:

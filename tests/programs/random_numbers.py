@@ -417,3 +417,37 @@ def while_drawing() -> World:
             count += 100
         return count, tf.random.uniform([])
     return fn, each(f32(0.5), f32(0.9), f32(0.0))
+
+
+def _draws_too(value):
+    """Library code may draw: what it does is unknown."""
+    return float(np.asarray(value).sum() + tf.random.uniform([]).numpy())
+
+
+@program("random_numbers")
+def draws_beside_python_that_may_draw() -> World:
+    seeded()
+
+    @imp2tf.disable
+    def outside(x):
+        return _draws_too(x)
+
+    def fn(logits, n):
+        moves = [tf.random.categorical(logits[None], 1)[0, 0], tf.random.categorical(tf.stack([logits, -logits]), 2)]
+        more = tf.random.normal([n]), tf.random.uniform([2], 3, 9, tf.int32), tf.random.truncated_normal([1])
+        return moves, more, outside(logits), tf.random.uniform([])
+    return fn, [call(f32([1.0, 2.0, 3.0]), i32(2)), call(f32([0.0, float("-inf")]), i32(3)), call(f32([9.0, 1.0]), i32(1))]
+
+
+@program("random_numbers")
+def categories_of_a_batch_of_any_size_beside_python() -> World:
+    seeded(3)
+
+    @imp2tf.disable
+    def outside(x):
+        return _draws_too(x)
+
+    def fn(logits):
+        drawn = tf.random.categorical(logits, 3, tf.int32)
+        return drawn, outside(drawn)
+    return fn, each(f32([[1.0, 2.0, 3.0]]), f32([[0.0, 0.0], [1.0, 5.0]]), f32([[4.0, 1.0]]), f32([[0.5, 0.5, 0.1, 2.0]]))
