@@ -1,7 +1,7 @@
 """Which of several ways to run one graph is the fastest: each is tried on calls that are made anyway.
 
 A graph runs first with two quick passes of TensorFlow's optimizer of graphs only; all of it often takes longer than the first run itself.
-A small graph without effects is tried on the calling thread. Once the calls have taken several times as long as the optimizer may, the
+A small graph without effects is tried on the calling thread. Once the calls have taken ten times as long as the optimizer may, the
 optimised graph is tried: so little is lost where it is no faster, as most are not. What is slower is left again.
 
 A twin of which XLA computes a part is made beside the calls, once they have taken a share of what that is predicted to take. Its calls
@@ -19,8 +19,9 @@ __all__ = ["APART", "COMPILED", "INLINE", "INLINE_FUNCTIONS", "INLINE_SECONDS", 
 CALLS, SLOW_CALLS, SLOW = 12, 3, 5e-3  # so many calls decide; of slow calls, which take that many seconds, fewer
 AGAIN = 3  # so many calls decide where the other form was timed some time ago
 INLINE_SECONDS, INLINE_FUNCTIONS = 5e-4, 500  # TensorFlow never forgets a function that ran on the calling thread
-# TensorFlow's optimizer, which seldom gains, takes two or three times as long as the first run. It is tried after so many times that.
-OPTIMISER = 10.0
+# TensorFlow's optimizer seldom gains, and takes two to four times as long as the first run. It is tried after so many times that, so that
+# a program which gains nothing loses at most a tenth.
+OPTIMISER = 40.0
 GAIN = 0.97
 COMPILED_SECONDS = 1e-4  # to call what XLA has compiled takes about as long
 # Calls must have taken that part of the predicted time to compile before: the end of the process may have to wait for the compiler.
@@ -90,12 +91,16 @@ class Trial:
         if fastest < INLINE_SECONDS and Trial.inlined < INLINE_FUNCTIONS and self._may_inline():
             Trial.inlined += 1
             best, fastest = yield from self._better((best[0], INLINE), best, fastest)
-        if self._may_switch:
-            while spent < OPTIMISER * first:
-                spent += yield
+        compiler = self._compiler if fastest > COMPILED_SECONDS else None
+        while self._may_switch and spent < OPTIMISER * first and not _is_worth_compiling(compiler, spent - first):
+            spent += yield
+        is_due = spent >= OPTIMISER * first
+        if self._may_switch and is_due:
             best, fastest = yield from self._better((OPTIMISED, best[1]), best, fastest, GAIN)
-        if self._compiler is not None and fastest > COMPILED_SECONDS:
-            yield from self._compiled(self._compiler, spent - first)
+        if compiler is not None and fastest > COMPILED_SECONDS:
+            yield from self._compiled(compiler, spent - first)
+        if self._may_switch and not is_due and self.form != COMPILED:
+            yield from self._better((OPTIMISED, best[1]), best, fastest, GAIN)
 
     def _better(self, form: Form, best: Form, fastest: float, gain: float = 1.0) -> Generator[None, float, tuple[Form, float]]:
         """The better one of a new form and the best one so far, which is the form from now on.
@@ -116,7 +121,7 @@ class Trial:
 
     def _compiled(self, compiler: Compiler, spent: float) -> Generator[None, float, None]:
         """Have the twin made when that is worth it, and take it if it is faster."""
-        while spent < COMPILING_SHARE * FIRST_LOOK or spent < COMPILING_SHARE * compiler.predicted():
+        while not _is_worth_compiling(compiler, spent):
             spent += yield
         self.asks = True
         while not compiler.ended:
@@ -149,3 +154,8 @@ class Trial:
         while len(times) < (SLOW_CALLS if min(times) > SLOW else most):
             times.append((yield))
         return times
+
+
+def _is_worth_compiling(compiler: Compiler | None, spent: float) -> bool:
+    """Whether calls have taken so long by now that the twin is to be made, if there may be one."""
+    return compiler is not None and spent >= COMPILING_SHARE * FIRST_LOOK and spent >= COMPILING_SHARE * compiler.predicted()
