@@ -13,11 +13,11 @@ from imp2tf.growable import growable_length
 from imp2tf.heap import contents
 from imp2tf.kinds import is_container
 from imp2tf.region import select, stop_if
-from imp2tf.session import active
+from imp2tf.session import active, current
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import LOST, UNBOUND, Deferred, Growable, PyNumber, StandIn, Table, Union, python_bool
 
-__all__ = ["bound", "number_of", "over", "raise_error", "stripped", "truth", "truth_number"]
+__all__ = ["bound", "number_of", "over", "over_inside", "raise_error", "stripped", "truth", "truth_number", "union_inside"]
 
 
 MOST = 32  # alternatives of a value; texts that a loop puts together from others soon have more
@@ -35,6 +35,27 @@ def over(union: Union, operation: Callable[[Any], Any]) -> Any:
         return select(tf.equal(union.tag, index), lambda: operation(alternatives[index]), lambda: at(index + 1))
 
     return at(0)
+
+
+def union_inside(value: Any) -> int | None:
+    """Where in a list or tuple a value of several kinds stands."""
+    if type(value) not in (list, tuple):
+        return None
+    found = contents(value) if isinstance(value, list) else value
+    return next((i for i, one in enumerate(found) if isinstance(one, Union)), None) if isinstance(found, (list, tuple)) else None
+
+
+def over_inside(value: Any, operation: Callable[[Any], Any]) -> Any:
+    """`operation` on a list or tuple for each alternative of the first value of several kinds in it."""
+    place = union_inside(value)
+    assert place is not None
+    items = list(contents(value)) if isinstance(value, list) else list(value)
+
+    def with_one(one: Any) -> Any:
+        made = [*items[:place], one, *items[place + 1:]]
+        return operation(current().born(made) if isinstance(value, list) else tuple(made))
+
+    return over(items[place], with_one)
 
 
 def raise_error(error: BaseException) -> Any:

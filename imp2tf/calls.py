@@ -16,13 +16,12 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf import conversion, deferred_calls, foreign, lowering
-from imp2tf.alternatives import over, raise_error
+from imp2tf.alternatives import over, over_inside, raise_error, union_inside
 from imp2tf.arithmetic import run_operation
 from imp2tf.container_methods import ContainerMethod, container_method
 from imp2tf.disabled import is_disabled
 from imp2tf.errors import Fallback, ForeignCall, NeedsValue, SeveralKinds, UnsupportedSyntax, fall_back
 from imp2tf.exceptions import ProgramRaise, innermost, user_frames
-from imp2tf.heap import contents
 from imp2tf.kinds import is_drop_in, is_user_function
 from imp2tf.opaque import call_disabled
 from imp2tf.paths import scope
@@ -211,9 +210,9 @@ def _call_library(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     place = next((i for i, value in enumerate(args) if isinstance(value, Union)), None)
     if place is not None:
         return over(args[place], lambda one: call(function, *args[:place], one, *args[place + 1:], **kwargs))
-    inside = next((i for i, value in enumerate(args) if _union_inside(value) is not None), -1)
+    inside = next((i for i, value in enumerate(args) if union_inside(value) is not None), -1)
     if inside >= 0:
-        return _over_inside(args[inside], lambda one: call(function, *args[:inside], one, *args[inside + 1:], **kwargs))
+        return over_inside(args[inside], lambda one: call(function, *args[:inside], one, *args[inside + 1:], **kwargs))
     name = next((key for key, value in kwargs.items() if isinstance(value, Union)), None)
     if name is not None:
         return over(kwargs[name], lambda one: call(function, *args, **{**kwargs, name: one}))
@@ -233,27 +232,6 @@ def _noted(call_python: Callable[[], Any]) -> Any:
         fallback.error.location = fallback.error.location or innermost(user_frames())
         refused.append(fallback.error)
     return LOST
-
-
-def _union_inside(value: Any) -> int | None:
-    """Where in a list or tuple a value of several kinds stands."""
-    if type(value) not in (list, tuple):
-        return None
-    found = contents(value) if isinstance(value, list) else value
-    return next((i for i, one in enumerate(found) if isinstance(one, Union)), None) if isinstance(found, (list, tuple)) else None
-
-
-def _over_inside(value: Any, operation: Callable[[Any], Any]) -> Any:
-    """`operation` on a list or tuple for each alternative of the first value of several kinds in it."""
-    place = _union_inside(value)
-    assert place is not None
-    items = list(contents(value)) if isinstance(value, list) else list(value)
-
-    def with_one(one: Any) -> Any:
-        made = [*items[:place], one, *items[place + 1:]]
-        return operation(current().born(made) if isinstance(value, list) else tuple(made))
-
-    return over(items[place], with_one)
 
 
 # ------------------------------------------------------------------------------------------------ user code

@@ -129,7 +129,7 @@ class TraceFailed(ConversionError):
     """Tracing the function raised an error that plain Python may not raise."""
 
     code = "I2T109"
-    hint = "the call runs as Python; the cause is chained to this error"
+    hint = "see the cause, which is chained to this error; mark the function that raises it with @imp2tf.disable if the line cannot change"
 
 
 class RaisesUnderTry(ConversionError):
@@ -150,7 +150,7 @@ class GraphRefused(ConversionError):
     """TensorFlow refused an operation in the graph that it accepts eagerly."""
 
     code = "I2T112"
-    hint = "the call runs as Python"
+    hint = "use a dtype, a shape or an operation that TensorFlow also takes in a graph; until then Python makes the call"
 
 
 class VariableCreated(ConversionError):
@@ -165,14 +165,14 @@ class XlaRefused(ConversionError):
     """XLA cannot or must not compile a graph, which therefore runs without XLA."""
 
     code = "I2T114"
-    hint = "jit_compile=None or False does not try"
+    hint = "with jit_compile=None, XLA compiles what it can of the graph and leaves out the rest; False leaves XLA out"
 
 
 class Recompiled(ConversionError):
     """A function that has a graph needs another one, under the stance "fail_on_recompile"."""
 
     code = "I2T115"
-    hint = "pass what changes as a tensor, or keep it as it was"
+    hint = "pass what changes as a tensor, keep it as it was, or use the stance \"default\""
 
 
 class UnexpectedResult(ConversionError):
@@ -186,14 +186,14 @@ class AssumptionFailed(GraphRefused):
     """A run enters a branch that was left out of the graph, because no graph can hold it."""
 
     code = "I2T117"
-    hint = "the call runs as Python; speculate=False makes no such graphs"
+    hint = "nothing needs to be done: Python makes this call, and the next graph has the branch; speculate=False never leaves one out"
 
 
 class NotVerified(ConversionError):
     """A graph cannot be run beside plain Python to compare them, under the stance "verify"."""
 
     code = "I2T202"
-    hint = "the call runs as Python under this stance; verify the parts of it that have no such effect"
+    hint = "verify the parts of the function that have no such effect; the whole runs as Python under this stance"
 
 
 class DivergenceError(ConversionError):

@@ -12,7 +12,6 @@ defaults.
 
 from __future__ import annotations
 
-import copy
 import sys
 import types
 from collections.abc import Iterable, Mapping
@@ -31,7 +30,6 @@ __all__ = [
     "SourceUnavailable",
     "bind",
     "compile_node",
-    "instantiate",
     "lambda_to_function",
     "read",
 ]
@@ -69,16 +67,6 @@ def read(fn: types.FunctionType) -> FunctionSource:
     if not isinstance(node, gast.Lambda):
         decorators, node.decorator_list = tuple(node.decorator_list), []
     return FunctionSource(node, code.co_filename, lines, site.class_name, decorators)
-
-
-def instantiate(
-    source: FunctionSource,
-    node: gast.FunctionDef | gast.AsyncFunctionDef,
-    fn: types.FunctionType,
-    extra: Mapping[str, object],
-) -> types.FunctionType:
-    """A function that runs ``node`` in the place of ``fn`` and finds ``extra`` in an enclosing scope; ``node`` stays as it is."""
-    return bind(compile_node(source, copy.deepcopy(node), fn, extra), fn, extra)
 
 
 def compile_node(

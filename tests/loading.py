@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import linecache
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from imp2tf.source import FunctionSource
+import gast
+
+from imp2tf.source import FunctionSource, bind, compile_node
 
 _COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 
@@ -27,6 +30,13 @@ def run(path: Path) -> dict[str, Any]:
     names: dict[str, Any] = {"__name__": "sample", "__file__": str(path)}
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec", dont_inherit=True), names)
     return names
+
+
+def instantiate(
+    source: FunctionSource, node: gast.FunctionDef | gast.AsyncFunctionDef, fn: types.FunctionType, extra: Mapping[str, object]
+) -> types.FunctionType:
+    """A function that runs ``node`` in the place of ``fn`` and finds ``extra`` in an enclosing scope; ``node`` stays as it is."""
+    return bind(compile_node(source, copy.deepcopy(node), fn, extra), fn, extra)
 
 
 def segment(source: FunctionSource) -> str:

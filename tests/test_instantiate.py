@@ -12,8 +12,8 @@ from typing import Any
 import gast
 import pytest
 
-from imp2tf.source import bind, compile_node, instantiate, lambda_to_function, read
-from tests.loading import load, segment
+from imp2tf.source import bind, compile_node, lambda_to_function, read
+from tests.loading import instantiate, load, segment
 
 
 def again(fn: types.FunctionType, **extra: object) -> types.FunctionType:

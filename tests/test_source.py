@@ -21,8 +21,8 @@ from typing import Any
 import gast
 import pytest
 
-from imp2tf.source import SourceUnavailable, instantiate, read
-from tests.loading import functions_of, load, run, segment
+from imp2tf.source import SourceUnavailable, read
+from tests.loading import functions_of, instantiate, load, run, segment
 
 FUNCTIONS = {
     "one line": "def f(x): return x + 1",
