@@ -20,6 +20,7 @@ from imp2tf.values import PyNumber
 __all__ = ["calculated", "chosen"]
 
 MOST_GRAPHS = 4  # for the objects of one list
+DEEPEST = 8  # operations, one on the other: a loop that is unrolled may have thousands
 # One graph serves all of these: it gathers them, or chooses by an operation.
 VALUES = (tf.Tensor, PyNumber, bool, int, float, complex, str, bytes, type(None))
 
@@ -30,8 +31,13 @@ def calculated(op: str, a: Any, b: Any, result: PyNumber) -> PyNumber:
     if session is None or not session.foreknown or result.kind != "int" or op not in Calculated.FUNCTIONS:
         return result
     left, right = _operand(session, a), _operand(session, b)
-    if left is not None and right is not None and not (op in ("//", "%") and (isinstance(right, Source) or right == 0)):
-        session.foreknown[id(result.tensor)] = Calculated(op, left, right)
+    if left is None or right is None or (op in ("//", "%") and (isinstance(right, Source) or right == 0)):
+        return result
+    source = Calculated(op, left, right)
+    if op == "+" and isinstance(left, Calculated) and left.op == "+" and isinstance(left.right, int) and isinstance(right, int):
+        source = Calculated("+", left.left, left.right + right)  # steps by constants, one after the other
+    if source.depth <= DEEPEST:
+        session.foreknown[id(result.tensor)] = source
         session.kept.append(result)
     return result
 

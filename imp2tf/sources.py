@@ -318,6 +318,7 @@ class Calculated(Source):
 
     def __init__(self, op: str, left: Source | int, right: Source | int) -> None:
         self.op, self.left, self.right = op, left, right
+        self.depth: int = 1 + max(one.depth if isinstance(one, Calculated) else 0 for one in (left, right))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Calculated) and (other.op, other.left, other.right) == (self.op, self.left, self.right)

@@ -5,6 +5,7 @@ import collections
 import dataclasses
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tests.programs import World, call, each, f16, f32, f64, i32, i64, program
@@ -592,3 +593,50 @@ def layers_taken_in_turn() -> World:
             self.epoch += 1
             return head(x)
     return Net(), each(*map(f32, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]))
+
+
+@program("objects_state", graph=True)
+def objects_taken_in_turn_by_an_unrolled_loop() -> World:
+    pool = _Pool(2, turn=-3)
+
+    def fn(x):
+        shares = []
+        for _ in range(5):
+            shares.append(pool.step(x)[0])
+        return shares, pool.workers[(pool.turn - 1) % 2].turns, pool.workers[pool.turn // -3 % 2].turns
+    return fn, each(*map(f32, [1.0, -1.0, 2.0, 3.0]))
+
+
+@program("objects_state")
+def pool_that_others_change() -> World:
+    pool = _Pool(2)
+
+    def fn(x, change):
+        if change == "grow":
+            pool.workers.append(_Worker(7.0))
+        elif change == "turn around":
+            pool.workers.reverse()
+        elif change == "other numbers":
+            pool.turn = np.int64(5) if type(pool.turn) is int else float(pool.turn)
+        worker = pool.workers[int(pool.turn) % len(pool.workers)]
+        pool.turn += 1
+        worker.weight *= x
+        return worker.weight, len(pool.workers), pool.turn, type(pool.turn).__name__
+    changes = ["", "", "", "grow", "", "turn around", "", "", "other numbers", "", "other numbers", ""]
+    return fn, [call(f32(2.0), change) for change in changes]
+
+
+@program("objects_state")
+def object_taken_in_turn_in_a_branch() -> World:
+    pool = _Pool(3)
+
+    def fn(x):
+        pool.turn += 2
+        if x > 0.0:
+            worker = pool.workers[pool.turn % 3]
+            worker.turns += 1
+        else:
+            worker = pool.workers[(pool.turn + 1) % 3]
+            worker.weight = worker.weight - x
+        return worker.weight, [one.turns for one in pool.workers]
+    return fn, each(*map(f32, [1.0, -1.0, 2.0, 3.0, -4.0, 5.0, 6.0, -7.0]))
