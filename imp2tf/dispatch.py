@@ -5,7 +5,7 @@ import contextlib
 import functools
 import linecache
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -159,28 +159,35 @@ class Dispatcher(Tracer):
         filename, line, name = site = call[0]
         return site in self.profile.seen or re.search(rf"\b{re.escape(name)}\s*\(", linecache.getline(filename, line)) is not None
 
-    def _replayed(self, done: Done, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, bool]:
+    def _replayed(
+        self, done: Done, args: tuple[Any, ...], kwargs: dict[str, Any], recording: Recording | None = None,
+    ) -> tuple[Any, bool]:
         """Make the call as plain Python, which does not do again what a run has done; whether it came by all of that."""
         if not any(done):
-            return self._plain(args, kwargs), True
+            return (self._plain if recording is None else self._profiled)(args, kwargs), True
         self._count("eager_calls")
-        replay = Replay(done)
+        replay = Replay(done, recording)
         with watching(replay):
             result = replay.entered(self.function)(*args, **kwargs)
         return result, replay.is_over
 
     def _go_on(self, graph: Graph, stuck: CannotGoOn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Let Python go on where a run had to stop. The calls of Python that the run has made are answered with what they returned."""
+        if isinstance(stuck.error, AssumptionFailed):
+            return self._entered_branch(stuck.error, lambda: self._gone_on(stuck, args, kwargs, Recording(self.profile)))
         if not stuck.raised:
             with self.lock:
                 self.graphs = [one for one in self.graphs if one is not graph]
         record = self.note(stuck.error)
+        with self.counting:
+            record.count += 1
+        return self._gone_on(stuck, args, kwargs)
+
+    def _gone_on(self, stuck: CannotGoOn, args: tuple[Any, ...], kwargs: dict[str, Any], recording: Recording | None = None) -> Any:
         if stuck.remains.is_final or not all(site in self.profile.seen for site, _ in stuck.remains.history):
             self._count("graph_calls")
             stuck.give_up()
-        with self.counting:
-            record.count += 1
-        result, is_over = self._replayed(stuck.remains.undone(), args, kwargs)
+        result, is_over = self._replayed(stuck.remains.undone(), args, kwargs, recording)
         return result if is_over else stuck.give_up()
 
     def _verified(self, graph: Graph, captured: list[Any], values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -203,19 +210,19 @@ class Dispatcher(Tracer):
         if self.options.fullgraph:
             raise error
         if isinstance(error, AssumptionFailed):
-            return self._entered_branch(error, args, kwargs)
+            return self._entered_branch(error, lambda: self._profiled(args, kwargs))
         record = self._noted(error)
         return self._recorded(args, kwargs, record) if self.profile.wanted else self._python(args, kwargs, record)
 
-    def _entered_branch(self, error: AssumptionFailed, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run plain Python for a call that entered a branch which its graph leaves out; watched, it shows what the branch calls."""
+    def _entered_branch(self, error: AssumptionFailed, run: Callable[[], Any]) -> Any:
+        """Let Python `run` a call that entered a branch which its graph leaves out; watched, it shows what the branch calls."""
         record, where, known = self.note(error), error.location, dict(self.profile.kinds)
         failures, rarely = self._count("speculation_failures"), self.counts["graph_calls"]
         with self.counting:
             record.count += 1
             self.failed_assumptions[where] += 1
         try:
-            return self._profiled(args, kwargs)
+            return run()
         finally:
             too_often = self.failed_assumptions[where] > FAILURES_ALLOWED and failures * CALLS_PER_FAILURE > rarely
             if too_often and where and self.relaxations.given_up is not None:

@@ -163,8 +163,8 @@ def _python_op(session: Session, call: Callable[..., Any], tensors: list[tf.Tens
     return op
 
 
-def stop_run(error: Callable[..., BaseException], *values: Any) -> None:
-    """End the run here as ``raise error(*values)`` would: what was written so far is committed first."""
+def stop_run(error: Callable[..., BaseException], *values: Any, name: str | None = None) -> None:
+    """End the run here as ``raise error(*values)`` would: what was written so far is committed first. `name` is the operation's."""
     session = current()
     recorder = Recorder(session)
     writes = commits(session, recorder)
@@ -179,7 +179,7 @@ def stop_run(error: Callable[..., BaseException], *values: Any) -> None:
         raise StopRun
 
     session.counts["stops"] += 1
-    _python_op(session, call, recorder.tensors, [])
+    _python_op(session, call, recorder.tensors, [], name)
 
 
 def has_pending_writes(session: Session) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import tensorflow as tf
 
 from imp2tf.errors import (
+    AssumptionFailed,
     Fallback,
     GraphRefused,
     Location,
@@ -56,9 +57,9 @@ class OperationFailed(BaseException):
 
 
 class CannotGoOn(BaseException):
-    """A call of Python gave the run what it cannot use; `writes` is what was written by then."""
+    """A run came to what it has no graph for, or Python gave it what it cannot use; `writes` is what was written by then."""
 
-    def __init__(self, error: UnexpectedResult, remains: Remains, writes: Writes) -> None:
+    def __init__(self, error: UnexpectedResult | AssumptionFailed, remains: Remains, writes: Writes) -> None:
         super().__init__(error)
         self.error = error
         self.remains = remains
@@ -133,7 +134,7 @@ class Graph:
     @functools.cached_property
     def _undo(self) -> Undo | None:
         """What must be undone where a run ends early. None if that cannot be, or need not: only variables have changed by then."""
-        if not self.writes and not self.outside.handles and not self.outside.sites:
+        if not self.writes and not self.outside.handles and not self.outside.sites and not self.outside.left_out:
             return None
         undo = undo_of(self.concrete, self.captures, self.run.counter)
         if undo is None or not undo.is_needed:
@@ -191,6 +192,8 @@ class Graph:
             if isinstance(operation.error, NeedsValue):
                 raise Fallback(operation.error) from None
             rehearsal.error = operation.error
+        except CannotGoOn as stopped:
+            raise Fallback(stopped.error) from None
         except Exception as error:
             rehearsal.error = error
         return rehearsal
@@ -227,9 +230,10 @@ class Graph:
         if stored is None:
             is_in_order = isinstance(error, OF_VALUES) and not _number_failed(error)
             raise OperationFailed(_reason(error), self._remains(before, is_in_order))
-        if isinstance(stored, GraphRefused):
+        is_late = isinstance(stored, AssumptionFailed) and self.outside.left_out is not None
+        if isinstance(stored, GraphRefused) and not is_late:
             raise Fallback(stored)
-        if isinstance(stored, UnexpectedResult):
+        if isinstance(stored, (UnexpectedResult, AssumptionFailed)):
             raise CannotGoOn(stored, self._remains(before, is_in_order=True), self.run.commit)
         commit(self.run.commit)
         raise_from_user_code(stored)

@@ -236,9 +236,10 @@ class Done(NamedTuple):
 
 
 class Replay(_Watcher):
-    """Gives the results of calls that a graph has made, in order; what follows them is called."""
+    """Gives the results of calls that a graph has made, in order; what follows them is called, and noted if there is a `recording`."""
 
-    def __init__(self, done: Done) -> None:
+    def __init__(self, done: Done, recording: Recording | None = None) -> None:
+        self._recording = recording
         self._left = list(done.history)[::-1]
         self._printed = done.printed
 
@@ -250,7 +251,9 @@ class Replay(_Watcher):
     def called(self, function: Any, site: Site) -> Any:
         if self._left and self._left[-1][0] == site:
             return self._result
-        return self._silent if function is tf.print and self._printed else function
+        if function is tf.print and self._printed:
+            return self._silent
+        return function if self._recording is None or self._left else self._recording.called(function, site)
 
     def _silent(self, *args: Any, **kwargs: Any) -> None:
         self._printed -= 1

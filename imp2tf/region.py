@@ -10,15 +10,15 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.courses import Course, leaving_in, raise_pending
-from imp2tf.effects import has_effects_so_far, stop_run
-from imp2tf.errors import Fallback, GraphRefused, TraceFailed, fall_back
+from imp2tf.effects import MAY_SURPRISE, has_effects_so_far, stop_run
+from imp2tf.errors import AssumptionFailed, Fallback, GraphRefused, TraceFailed, fall_back
 from imp2tf.exceptions import ProgramRaise, Retry, rebuilder
 from imp2tf.paths import Path, build_if, note_cells, open_branch, scope, what_is_left
 from imp2tf.session import Session, current
 from imp2tf.states import NO_STATE, Box, State, Variables
 from imp2tf.values import DEAD
 
-__all__ = ["cond", "emit_raise", "leave_to_python_if", "select", "stop_if"]
+__all__ = ["cond", "emit_raise", "go_on_as_python_if", "leave_to_python_if", "select", "stop_if"]
 
 
 def _trace_path(session: Session, block: Callable[[], Any], state: State, pending: Box | None) -> Path:
@@ -49,7 +49,7 @@ def emit_raise(session: Session, raised: ProgramRaise) -> None:
     if raised.retry is not None and has_effects_so_far(session):
         fall_back(TraceFailed, f"an operation refuses its arguments: {raised.error}")
     make, values = rebuilder(session, raised)
-    stop_run(make, *values)
+    stop_run(make, *values, name=MAY_SURPRISE if isinstance(raised.error, AssumptionFailed) else None)
 
 
 # ------------------------------------------------------------------------------------------------ if
@@ -121,6 +121,12 @@ def leave_to_python_if(pred: tf.Tensor, reason: str | GraphRefused) -> None:
         fall_back(GraphRefused, refusal.reason)
     if session.loops:
         session.left_in_loop = refusal.reason
+    go_on_as_python_if(pred, refusal)
+
+
+def go_on_as_python_if(pred: tf.Tensor, refusal: GraphRefused) -> None:
+    """Where `pred` holds, the run ends and Python makes the call instead. What the run has done by then must be such that it can."""
+    session = current()
     trying, session.trying = session.trying, 0
     try:
         stop_if(pred, refusal)

@@ -30,6 +30,15 @@ NOT_STORED = Sentinel("NOT_STORED")
 Log = dict[Place, Any]
 
 
+@dataclasses.dataclass(frozen=True)
+class LeftOut:
+    """A branch that a graph does without: where it is, why, and whether a watched run in Python may show what a trace of it lacks."""
+
+    site: tuple[str, int]
+    error: ConversionError
+    wanted: bool
+
+
 @dataclasses.dataclass
 class Outside:
     """What a trace knows of code that it cannot look into, and what its calls mean for the graph.
@@ -39,6 +48,7 @@ class Outside:
       read_owners: objects whose data the trace has read, by id.
       unrepeatable: an effect of the run that a repetition by Python could not leave out.
       needs_replay: why the run may find that Python has to go on.
+      left_out: the last branch that the graph does without, and before which the run may have had effects.
       handles: whether the program handles exceptions, or cleans up after them, by code that the graph may not hold.
       calls_program: whether the run calls Python that may change what the graph changes, variables for instance.
       sites: the calls of Python that the graph makes.
@@ -53,6 +63,7 @@ class Outside:
     read_owners: dict[int, Any] = dataclasses.field(default_factory=dict)
     unrepeatable: str | None = None
     needs_replay: str | None = None
+    left_out: LeftOut | None = None
     handles: bool = False
     calls_program: bool = False
     sites: set[tuple[str, int, str]] = dataclasses.field(default_factory=set)

@@ -1,8 +1,9 @@
 """Branches that no graph can hold, taken for never entered.
 
 Where one side of an ``if`` on a tensor cannot be traced and the other can, the graph holds the other one, and a check that the
-run goes there (after JANUS: speculative graphs with assertions). Where the check fails nothing has happened yet: Python makes
-the call. Sides are given up by site: the dispatcher counts how often an assumption was wrong.
+run goes there (after JANUS: speculative graphs with assertions). Where the check fails, Python makes the call; what the run has done
+by then is undone, or answered with what it gave (`imp2tf.undoing`, `imp2tf.profile.Replay`). Sides are given up by site: the dispatcher
+counts how often an assumption was wrong.
 """
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ import tensorflow as tf
 from imp2tf.effects import has_effects_so_far
 from imp2tf.errors import AssumptionFailed, Fallback
 from imp2tf.exceptions import ProgramRaise, innermost, user_frames
-from imp2tf.region import cond, leave_to_python_if, select
-from imp2tf.session import Outside, Session, current
+from imp2tf.region import cond, go_on_as_python_if, leave_to_python_if, select
+from imp2tf.session import LeftOut, Outside, Session, current
 from imp2tf.states import NO_STATE, State
 
 __all__ = ["branch", "choice", "undone"]
@@ -44,11 +45,14 @@ def branch(pred: tf.Tensor, then: Callable[[], Any], orelse: Callable[[], Any], 
             cond(pred, then, orelse, state)
     except Fallback as fallback:
         lasting = fallback.block not in (then, orelse) or not fallback.error.avoidable
-        if lasting or _tells_more(session, learned) or has_effects_so_far(session):
+        is_late = has_effects_so_far(session)
+        if lasting or _tells_more(session, learned) or (is_late and _is_unrepeatable(session)):
             raise
         failure = fallback
     else:
         return
+    if is_late:
+        session.outside.left_out = LeftOut(_site(), failure.error, session.relaxations.profile.wanted)
     session.relaxations.profile.wanted = wanted
     _assume(session, pred if failure.block is then else tf.logical_not(pred), failure)
     try:
@@ -76,6 +80,11 @@ def _tells_more(session: Session, learned: tuple[Any, ...]) -> bool:
     return relaxations.learned() != learned or (relaxations.profile.wanted and not relaxations.profile.runs)
 
 
+def _is_unrepeatable(session: Session) -> bool:
+    """Whether Python cannot make a call again where a run has come as far as this."""
+    return session.outside.unrepeatable is not None or bool(session.opaque) or session.counts["native_random"] > 0
+
+
 def _site() -> tuple[str, int]:
     where = innermost(user_frames())
     return (where.filename, where.line) if where else ("", 0)
@@ -85,7 +94,11 @@ def _assume(session: Session, wrong: tf.Tensor, failure: Fallback) -> None:
     """Leave the call to Python where the run would enter the side that could not be traced."""
     where = innermost(user_frames())
     session.assumptions.append(f"{where.filename}:{where.line}: no entry of the branch with {failure.error.reason}" if where else "")
-    leave_to_python_if(wrong, AssumptionFailed(f"a branch was entered that no graph can hold: {failure.error.reason}", location=where))
+    error = AssumptionFailed(f"a branch was entered that no graph can hold: {failure.error.reason}", location=where)
+    if session.outside.left_out is None:
+        leave_to_python_if(wrong, error)
+    else:
+        go_on_as_python_if(wrong, error)
 
 
 @contextmanager

@@ -42,7 +42,6 @@ from imp2tf.quick_graphs import lines_kept, make_quick
 from imp2tf.quick_operations import operations_quick
 from imp2tf.random_ops import draw_eagerly
 from imp2tf.relaxations import Relaxations
-from imp2tf.results import Profile
 from imp2tf.runs import Run
 from imp2tf.seed_stream import draws_can_be_inputs
 from imp2tf.session import Session, active, resumed
@@ -146,7 +145,7 @@ def _ready_to_run(concrete: Any, run: Run, parts: dict[str, Any], options: Optio
     graph = Graph(concrete, captures, parts["result"], parts["writes"], session.guards, compile_guards(session.guards, captures), run,
                  parts["calls_python"], session.python_calls, xla, session.callbacks, taped, session.outside,
                  session.assumptions, kinds, untold=bool(session.counts[UNTOLD]))
-    _refuse_unrepeatable(graph, session.relaxations.profile)
+    _refuse_unrepeatable(graph, session.relaxations)
     return graph
 
 
@@ -180,10 +179,15 @@ def kinds_of(relaxations: Relaxations, parameters: Parameters, args: Sequence[An
     return [_kind(relaxations, value, Argument(i, name)) for i, (name, value) in enumerate(zip(parameters.names, args, strict=True))]
 
 
-def _refuse_unrepeatable(graph: Graph, profile: Profile) -> None:
+def _refuse_unrepeatable(graph: Graph, relaxations: Relaxations) -> None:
     """Fall back if Python may have to go on from the middle of a run, and the run does something that cannot be repeated."""
-    outside = graph.outside
-    if outside.needs_replay is not None and not (graph.can_go_on and outside.sites <= profile.seen):
+    outside, left_out = graph.outside, graph.outside.left_out
+    can_go_on = graph.can_go_on and outside.sites <= relaxations.profile.seen
+    if left_out is not None and not can_go_on and relaxations.given_up is not None:
+        relaxations.given_up.add(left_out.site)  # the next trace does with it, or there is none
+        relaxations.profile.wanted |= left_out.wanted
+        raise Fallback(left_out.error)
+    if outside.needs_replay is not None and not can_go_on:
         fall_back(RaisesUnderTry, outside.needs_replay)
     if graph.misses_handlers:
         fall_back(RaisesUnderTry, "an operation under try or with may fail after something that cannot be undone")

@@ -146,10 +146,129 @@ def after_an_effect_of_an_earlier_turn() -> tuple[Any, Sequence[Any], Callable[[
     return step, [((tf.constant(value),), {}) for value in RARELY], lambda: (weight, seen)
 
 
+class _Agent:
+    """Steps an environment; what its graph cannot hold comes after calls of Python, prints and changes of variables."""
+
+    def __init__(self):
+        self.weight, self.moments = tf.Variable(1.0), tf.Variable([1.0, 2.0])
+        self.log, self.moves, self.episodes = [], 0, 0
+        self.numbers = random.Random(3)  # noqa: S311
+
+    def move(self, x):
+        self.weight.assign_add(x)
+        chance = self.numbers.random()
+        print("move", self.moves, f"{chance:.3f}")
+        tf.print("weight", self.weight)
+        self.log.append(chance * x)
+        self.moves += 1
+        self.moments.assign(self.moments * chance)
+        if x > 5:
+            self.episodes += 1
+            self.log.append(kind(x))
+            print("over", self.numbers.getrandbits(8))
+            self.weight.assign(0.0)
+        return self.moments * self.weight
+
+    def moves_in_a_loop(self, x):
+        total = tf.zeros([])
+        for i in tf.range(3):
+            total += self.move(x + tf.cast(i, tf.float32))[0]
+        return total
+
+    def moves_under_a_tape(self, x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            self.weight.assign(self.weight * 2.0)
+            y = x * x * self.weight
+            print("before", self.moves)
+            self.moves += 1
+            if x > 5:
+                y = y * len(kind(y))
+        return tape.gradient(y, x), self.weight
+
+    def two_branches(self, x):
+        print("first")
+        if x > 6:
+            self.log.append(kind(x))
+        self.weight.assign_add(1.0)
+        self.moves = self.moves + self.numbers.randrange(9)
+        if x < -3:
+            self.log.append(kind(x) + "!")
+            return self.weight * 0.0
+        return self.weight * x, self.moves
+
+    def draws_between(self, x):
+        self.weight.assign_add(tf.random.uniform([]))
+        self.moves += 1
+        if x > 5:
+            self.log.append(kind(x))
+        return tf.random.uniform([2]) * self.weight
+
+
+def steps_of(name: str) -> Callable[[], Any]:
+    def make() -> tuple[Any, Sequence[Any], Callable[[], Any]]:
+        tf.random.set_seed(11)
+        agent = _Agent()
+        state = lambda: (agent.weight, agent.moments, agent.log, agent.moves, agent.episodes, agent.numbers.random())  # noqa: E731
+        return getattr(agent, name), [((tf.constant(value),), {}) for value in (*RARELY, *RARELY)], state
+
+    make.__name__ = name
+    return make
+
+
+LATE = [steps_of(name) for name in ("move", "moves_in_a_loop", "moves_under_a_tape", "two_branches", "draws_between")]
+
+
 @pytest.mark.parametrize("speculate", [True, False])
-@pytest.mark.parametrize("make", [stateful, after_an_effect, after_an_effect_of_an_earlier_turn])
-def test_effects_happen_once(make: Callable[[], Any], speculate: bool) -> None:
-    check(make, repeat=3, convert_kw={"profile_runs": 0, "speculate": speculate})
+@pytest.mark.parametrize("make", [stateful, after_an_effect, after_an_effect_of_an_earlier_turn, *LATE])
+@pytest.mark.parametrize("profile_runs", [0, 1])
+def test_effects_happen_once(make: Callable[[], Any], profile_runs: int, speculate: bool) -> None:
+    check(make, repeat=3, convert_kw={"profile_runs": profile_runs, "speculate": speculate})
+
+
+@pytest.mark.parametrize("make", LATE)
+def test_a_branch_after_effects_is_left_out(make: Callable[[], Any]) -> None:
+    function, _, _ = make()
+    converted = imp2tf.convert(function)
+    for _ in range(4):
+        converted(tf.constant(-1.0))
+    assert converted.stats()["graph_calls"] == 3
+
+
+def test_what_a_branch_after_effects_calls_is_learned_when_it_is_entered() -> None:
+    numbers, weight = random.Random(3), tf.Variable(0.0)  # noqa: S311
+
+    @imp2tf.convert
+    def step(x):
+        weight.assign_add(numbers.random())
+        if x > 5:
+            weight.assign(numbers.gauss(0.0, 1.0))
+        return x * weight
+
+    for value in [-1.0] * 5 + [7.0] * 5:
+        step(tf.constant(value))
+    found = step.stats()
+    assert (found["speculation_failures"], found["graph_calls"], found["traces"]) == (1, 8, 2)
+    expected = random.Random(3)  # noqa: S311
+    for value in [-1.0] * 5 + [7.0] * 5:
+        last = expected.random() if value < 0 else (expected.random(), expected.gauss(0.0, 1.0))[1]
+    assert float(weight) == pytest.approx(last)
+
+
+def test_what_cannot_be_undone_is_not_begun() -> None:
+    """A step that draws a dataset's next element must not do so twice: there is no graph that leaves out a branch after it."""
+    items, seen = iter(tf.data.Dataset.range(9)), []
+
+    @imp2tf.convert(profile_runs=0)
+    def step(x):
+        item = next(items)
+        if x > 5:
+            seen.append(kind(x))
+        return item
+
+    assert [int(step(tf.constant(value))) for value in (-1.0, -1.0, 7.0, -1.0, 7.0)] == [0, 1, 2, 3, 4]
+    assert len(seen) == 2
+    assert step.stats()["speculation_failures"] == 0
 
 
 def stats_after(function: Callable[..., Any], values: Sequence[float], **options: Any) -> dict[str, Any]:

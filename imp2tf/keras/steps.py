@@ -22,7 +22,7 @@ from imp2tf.keras import private
 from imp2tf.keras.interposition import interposed, observed
 from imp2tf.keras.replicas import is_distributed, on_all_replicas, reduced
 from imp2tf.options import Options
-from imp2tf.profile import Done
+from imp2tf.profile import Done, Recording
 from imp2tf.tf_compat import fetching
 
 __all__ = ["Step", "StepDispatcher", "predict_function", "running_as_python", "step_function"]
@@ -63,9 +63,11 @@ class StepDispatcher(Dispatcher):
         with _in_python(), observed():
             return super()._profiled(args, kwargs)
 
-    def _replayed(self, done: Done, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, bool]:
+    def _replayed(
+        self, done: Done, args: tuple[Any, ...], kwargs: dict[str, Any], recording: Recording | None = None,
+    ) -> tuple[Any, bool]:
         with _in_python(), observed():
-            return super()._replayed(done, args, kwargs)
+            return super()._replayed(done, args, kwargs, recording)
 
     def _traced(self, values: Sequence[Any]) -> Graph:
         with interposed():
