@@ -3,8 +3,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import linecache
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,14 +21,14 @@ from imp2tf.errors import (
 from imp2tf.graph import CannotGoOn, Graph, OperationFailed
 from imp2tf.kept_profiles import keep_profile
 from imp2tf.parameters import Parameters
-from imp2tf.profile import Done, Recording, Replay, watching
-from imp2tf.results import Site
+from imp2tf.profile import Done, Recording, Replay, is_passed, watching
 from imp2tf.session import in_host_call
 from imp2tf.stance import stance
 from imp2tf.substitution import substitutions
 from imp2tf.tf_compat import tape_may_record
 from imp2tf.trace import AlwaysRaises, kinds_of
 from imp2tf.tracing import FallbackRecord, Tracer
+from imp2tf.undoing import Remains
 from imp2tf.verify import unverifiable, verified
 
 __all__ = ["Dispatcher"]
@@ -137,7 +135,7 @@ class Dispatcher(Tracer):
 
         What the run has done is undone; calls of Python are not made again. Where that cannot be, the error of the run is raised.
         """
-        if failed.remains.is_final or not all(map(self._is_seen, failed.remains.history)):
+        if failed.remains.is_final or not self._is_passed(failed.remains):
             self._count("graph_calls")
             raise failed.error
         done = failed.remains.undone()
@@ -154,10 +152,9 @@ class Dispatcher(Tracer):
             record.count += 1
         return result
 
-    def _is_seen(self, call: tuple[Site, Any]) -> bool:
-        """Whether a `Replay` comes by a call: a watched run has, or the user's line shows it."""
-        filename, line, name = site = call[0]
-        return site in self.profile.seen or re.search(rf"\b{re.escape(name)}\s*\(", linecache.getline(filename, line)) is not None
+    def _is_passed(self, remains: Remains) -> bool:
+        """Whether Python comes by all calls that a run has made."""
+        return all(is_passed(site, self.profile) for site, _ in remains.history)
 
     def _replayed(
         self, done: Done, args: tuple[Any, ...], kwargs: dict[str, Any], recording: Recording | None = None,
@@ -184,7 +181,7 @@ class Dispatcher(Tracer):
         return self._gone_on(stuck, args, kwargs)
 
     def _gone_on(self, stuck: CannotGoOn, args: tuple[Any, ...], kwargs: dict[str, Any], recording: Recording | None = None) -> Any:
-        if stuck.remains.is_final or not all(site in self.profile.seen for site, _ in stuck.remains.history):
+        if stuck.remains.is_final or not self._is_passed(stuck.remains):
             self._count("graph_calls")
             stuck.give_up()
         result, is_over = self._replayed(stuck.remains.undone(), args, kwargs, recording)

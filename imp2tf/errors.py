@@ -186,7 +186,7 @@ class AssumptionFailed(GraphRefused):
     """A run enters a branch that was left out of the graph, because no graph can hold it."""
 
     code = "I2T117"
-    hint = "nothing needs to be done: Python makes this call, and the next graph has the branch; speculate=False never leaves one out"
+    hint = "nothing needs to be done: Python makes such calls; speculate=False leaves no branch out"
 
 
 class NotVerified(ConversionError):

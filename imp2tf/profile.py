@@ -11,6 +11,8 @@ import collections
 import contextlib
 import functools
 import inspect
+import linecache
+import re
 import sys
 import threading
 import types
@@ -31,7 +33,7 @@ from imp2tf.purity import has_plain_new, is_numpy_function, is_pure, is_tensorfl
 from imp2tf.results import Changed, Profile, Raised, Site, is_fresh, kind_of, name_of_callee, watched_arguments
 from imp2tf.source import SourceUnavailable, bind, compile_node, lambda_to_function, read
 
-__all__ = ["Done", "History", "Recording", "Replay", "watched", "watching"]
+__all__ = ["Done", "History", "Recording", "Replay", "is_passed", "watched", "watching"]
 
 ENTERED = "imp2tf_entered"
 RESIZED = (list, collections.deque)
@@ -233,6 +235,12 @@ class Done(NamedTuple):
 
     history: History
     printed: int = 0
+
+
+def is_passed(site: Site, profile: Profile) -> bool:
+    """Whether a `Replay` comes by a call: a watched run has, or the user's line shows it."""
+    filename, line, name = site
+    return site in profile.seen or re.search(rf"\b{re.escape(name)}\s*\(", linecache.getline(filename, line)) is not None
 
 
 class Replay(_Watcher):

@@ -82,7 +82,8 @@ def _tells_more(session: Session, learned: tuple[Any, ...]) -> bool:
 
 def _is_unrepeatable(session: Session) -> bool:
     """Whether Python cannot make a call again where a run has come as far as this."""
-    return session.outside.unrepeatable is not None or bool(session.opaque) or session.counts["native_random"] > 0
+    drawn = session.outside.unrepeatable is not None or session.counts["native_random"] > 0
+    return drawn or bool(session.opaque) or tf.distribute.has_strategy()
 
 
 def _site() -> tuple[str, int]:

@@ -64,12 +64,22 @@ class Agent:
 
 def test_what_varies_is_presumed_again_after_calls_that_could_not_be_graphs_for_another_reason() -> None:
     eager, agent = Agent(), Agent()
+    step = imp2tf.convert(agent.step, speculate=False)
+    for i in range(12):
+        x = tf.constant([float(i % 5), 0.5])
+        np.testing.assert_allclose(step(x), eager.step(x))
+    assert eager.best == agent.best
+    assert (step.stats()["traces"], step.stats()["guard_misses"]) == (2, 1)  # one graph for each worker
+
+
+def test_a_branch_nobody_has_seen_yet_is_left_out_although_python_was_called_before() -> None:
+    eager, agent = Agent(), Agent()
     step = imp2tf.convert(agent.step)
     for i in range(12):
         x = tf.constant([float(i % 5), 0.5])
         np.testing.assert_allclose(step(x), eager.step(x))
     assert eager.best == agent.best
-    assert (step.stats()["traces"], step.stats()["guard_misses"]) == (1, 0)
+    assert (step.stats()["graph_calls"], step.stats()["speculation_failures"]) == (10, 1)
 
 
 def test_without_a_profile_run_one_call_falls_back() -> None:
