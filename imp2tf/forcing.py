@@ -7,6 +7,7 @@ gives is found by computing it from examples of the same kinds.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import operator as python
 import sys
 import warnings
@@ -20,15 +21,19 @@ from imp2tf.effects import host_check, host_value, site_of
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.fallible import may_refuse
+from imp2tf.own_arrays import is_left_to_run, note_made
 from imp2tf.region import cond, stop_if
-from imp2tf.results import ANYTHING, Array, Kept, Kind, Object, Plain, join_kinds, kind_of
+from imp2tf.results import ANYTHING, Array, Kept, Kind, Live, Object, Plain, join_kinds, kind_of
 from imp2tf.session import current
 from imp2tf.states import NO_STATE
 from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, call_method, is_runtime, numpy_value
 
-__all__ = ["RunArray", "computed", "example_of", "example_or_none", "forced", "kept_class", "known_class", "tensor_of", "worded"]
+__all__ = ["RunArray", "computed", "example_of", "example_or_none", "forced", "kept_class", "kept_kind", "known_class", "tensor_of",
+           "worded"]
 
 MOST_ELEMENTS = 1 << 16
+TEXTS = (str, repr, ascii, format, chr)
+UNCHANGING = (str, bytes, int, float, complex, tuple, range, np.generic)
 
 
 class _Unknown(Exception):
@@ -40,6 +45,10 @@ def computed(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
     later = Deferred(function, args, kwargs)
     if _depends_on_kept(later):
         return forced(later)
+    if function not in TEXTS:
+        if is_left_to_run():
+            return forced(later)
+        note_made(later)
     if function is chr:
         _check_character(later.args[0])
     elif may_refuse(function, later.args, example_or_none) or _refuses_kinds(later):
@@ -116,9 +125,15 @@ def _depends_on_kept(value: Any, level: int = 0) -> bool:
     return isinstance(value, (tuple, list)) and level < 4 and any(_depends_on_kept(one, level + 1) for one in value)
 
 
+def kept_kind(value: Any) -> Object | None:
+    """What is known of an object that the run keeps, None for anything else."""
+    return value.function.kind if isinstance(value, Deferred) and isinstance(value.function, Kept) else None
+
+
 def kept_class(value: Any) -> type | None:
     """The class of an object that the run keeps, if it is always the same."""
-    return value.function.kind.cls if isinstance(value, Deferred) and isinstance(value.function, Kept) else None
+    kind = kept_kind(value)
+    return None if kind is None else kind.cls
 
 
 def known_class(value: Deferred) -> type | None:
@@ -141,7 +156,37 @@ def forced(value: Deferred, number: str | None = None) -> Any:
         return value
     if current().trying and may_refuse(value.function, value.args, example_or_none):
         host_check(value.function, value.args, value.kwargs, getattr(value.function, "__name__", "a function"))
-    return _called(_same, Plain(number) if number is not None else _foretold(value), value)
+    kind = Plain(number) if number is not None else _foretold(value)
+    if isinstance(kind, Object) and kind.cls is np.ndarray:
+        dims = value.example.shape if _has_known_shape(value) else None
+        kind = dataclasses.replace(kind, shared=_shared_with(value), dims=dims)
+    return _called(_same, kind, value)
+
+
+def _has_known_shape(value: Any) -> bool:
+    """Whether the example of an array has the very shape of the array: parts, attributes and arithmetic of others of which that is so."""
+    kind = kept_kind(value)
+    if kind is not None:
+        return kind.dims is not None or kind.rank == 0
+    if isinstance(value, Deferred):
+        is_plain = value.function is getattr or getattr(value.function, "__module__", "") == "_operator"
+        return is_plain and all(map(_has_known_shape, value.args))
+    if isinstance(value, (tuple, slice)):
+        parts = (value.start, value.stop, value.step) if isinstance(value, slice) else value
+        return all(isinstance(one, (int, slice, type(None), type(Ellipsis))) and _has_known_shape(one) for one in parts)
+    return isinstance(value, (int, float, str, PyNumber, type(None), type(Ellipsis)))
+
+
+def _shared_with(value: Any) -> tuple[Any, ...] | None:
+    """The arrays of the program with which an array may share its memory, None if that is not known."""
+    if isinstance(value, (tuple, list)) or (isinstance(value, Deferred) and not isinstance(value.function, Kept)):
+        parts = [_shared_with(one) for one in (value if isinstance(value, (tuple, list)) else (*value.args, *value.kwargs.values()))]
+        return None if None in parts else tuple(live for part in parts for live in part or ())
+    kind = kept_kind(value)
+    if kind is not None:
+        is_live = isinstance(value.function, Live)
+        return (value.function,) if is_live else () if kind.cls is not None and issubclass(kind.cls, UNCHANGING) else kind.shared
+    return None if isinstance(value, np.ndarray) and id(value) in current().origins else ()
 
 
 def tensor_of(value: Deferred) -> Any:
@@ -155,7 +200,11 @@ def tensor_of(value: Deferred) -> Any:
         return _called(_as_tensor, Array(tf.string, 0), value)
     if found.dtype is None:
         fall_back(NeedsValue, f"TensorFlow needs the value of {value!r}")
-    return _called(_as_tensor, Array(tf.as_dtype(found.dtype), found.rank), value)
+    tensor = _called(_as_tensor, Array(tf.as_dtype(found.dtype), found.rank), value)
+    kind = kept_kind(value)
+    if kind is not None and kind.dims is not None:
+        tensor.set_shape(kind.dims)
+    return tensor
 
 
 class RunArray:
@@ -247,7 +296,7 @@ def _example_of_deferred(value: Deferred) -> Any:
         return value.example
     args = [example_of(one) for one in value.args]
     if value.function is python.getitem:
-        args[1] = _first_place(value.args[1], args[1])
+        args[1] = _first_place(value.args[1], args[1], isinstance(args[0], np.ndarray) and not _has_known_shape(value))
     kwargs = {name: example_of(one) for name, one in value.kwargs.items()}
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"), tf.init_scope():
@@ -258,16 +307,18 @@ def _example_of_deferred(value: Deferred) -> Any:
     return value.example
 
 
-def _first_place(key: Any, example: Any) -> Any:
-    """An example of an index, for which even the arrays that examples are have an item."""
+def _first_place(key: Any, example: Any, always: bool) -> Any:
+    """An example of an index, for which even the arrays that examples are have an item: the first, if only the run knows, or `always`."""
     if type(key) is tuple:
-        return tuple(map(_first_place, key, example))
-    return type(example)(0) if is_runtime(key) and isinstance(example, (int, np.integer)) else example
+        return tuple(_first_place(one, its, always) for one, its in zip(key, example, strict=True))
+    is_place = isinstance(example, np.integer) or type(example) is int
+    return type(example)(0) if is_place and (always or is_runtime(key)) else example
 
 
 def _example_of_kept(kind: Object) -> Any:
     if kind.dtype is not None:
-        array = np.ones([1] * (kind.rank or 0), kind.dtype)
+        dims = kind.dims if kind.dims is not None and int(np.prod(kind.dims)) <= MOST_ELEMENTS else [1] * (kind.rank or 0)
+        array: Any = np.ones(list(dims), kind.dtype)
         return array if kind.cls is np.ndarray else array[()]
     if kind.example is None:
         raise _Unknown

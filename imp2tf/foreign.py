@@ -23,10 +23,12 @@ from imp2tf.forcing import computed
 from imp2tf.heap import contents
 from imp2tf.kinds import is_container, is_user_function
 from imp2tf.lowering import adopted, lowered, materialized
-from imp2tf.opaque import call_library, keep_apart
+from imp2tf.opaque import call_library, change_array, keep_apart
 from imp2tf.ordering import made_by_program
 from imp2tf.plain_functions import plain_function
 from imp2tf.purity import (
+    CHANGING_ARRAYS,
+    changes_first_argument,
     has_plain_new,
     is_impure_tensorflow,
     is_made_plainly,
@@ -41,7 +43,7 @@ from imp2tf.python_numbers import as_tensor
 from imp2tf.session import current
 from imp2tf.specs import Constant, Spec
 from imp2tf.stacked_lists import StackedList, call_with_list
-from imp2tf.values import Deferred, Growable, PyNumber, StandIn
+from imp2tf.values import Deferred, Growable, PyNumber, StandIn, call_method
 
 __all__ = ["call_foreign", "call_pure", "construct", "register_host_method"]
 
@@ -77,6 +79,11 @@ def call_foreign(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], c
         fall_back(ForeignCall, f"{library_name(function)} writes into an array that it is given")
     if is_numpy_function(function) and any(holds_runtime(materialized(value)) for value in (*args, *kwargs.values())):
         return computed(function, [materialized(value) for value in args], {name: materialized(value) for name, value in kwargs.items()})
+    owner = getattr(function, "__self__", None)
+    if changes_first_argument(function) and args and isinstance(args[0], (np.ndarray, Deferred)):
+        return change_array(function, *map(materialized, args), **{name: materialized(value) for name, value in kwargs.items()})
+    if isinstance(owner, np.ndarray) and function.__name__ in CHANGING_ARRAYS:
+        return change_array(call_method, owner, function.__name__, *args, **kwargs)
     if _is_base_init(function):
         return function(*args, **kwargs)
     if function is object.__new__:

@@ -16,11 +16,12 @@ from typing import Any, NoReturn
 import numpy as np
 import tensorflow as tf
 
-from imp2tf.effects import has_pending_writes, host_call, host_value, pending_owners, site_of
+from imp2tf.effects import has_pending_writes, host_call, host_check, host_value, pending_owners, site_of
 from imp2tf.errors import ForeignCall, UnexpectedResult, fall_back
 from imp2tf.exceptions import innermost, user_frames
 from imp2tf.heap import contents
 from imp2tf.kinds import is_container
+from imp2tf.own_arrays import learn_to_change
 from imp2tf.purity import library_name, module_of
 from imp2tf.reach import reach_of
 from imp2tf.results import ANYTHING, NEVER_AGAIN, Changed, Kept, Kind, Live, Profile, Site, name_of_callee, watched_arguments
@@ -230,15 +231,30 @@ def _note_reached(session: Session, reason: str, reached: dict[int, Any]) -> Non
 
 
 # ------------------------------------------------------------------------------------------------ arrays of the program
-def change_array(function: Callable[..., Any], owner: Any, *args: Any) -> None:
+def change_array(function: Callable[..., Any], owner: Any, *args: Any, **kwargs: Any) -> None:
     """Let the run call `function`, which changes an array of the program in place."""
     session = current()
     if isinstance(owner, np.ndarray) or (isinstance(owner, Deferred) and not isinstance(owner.function, Kept)):
         leave_in_place(session, owner)
-    if not isinstance(owner, Deferred) or not isinstance(owner.function, Live) or session.embedded or session.trying:
-        fall_back(ForeignCall, f"an element of a {type(owner).__name__} is assigned")
-    _note_changed(session, owner.function())
+    shared = (owner.function,) if isinstance(owner.function, Live) else owner.function.kind.shared
+    if shared is None or session.embedded or (shared and (session.trying or kwargs)):
+        fall_back(ForeignCall, "an array is changed that others may know")
+    if not shared:
+        _change_own(session, function, (owner, *args), kwargs)
+        return
+    for live in shared:
+        _note_changed(session, live())
     host_call(function, owner, *args)
+
+
+def _change_own(session: Session, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Let the run change an array of the call. Python that makes the call again makes the array anew."""
+    session.counts["library_calls"] += 1
+    if session.counts["library_calls"] > MOST_CALLS:
+        fall_back(ForeignCall, "an array is changed in a loop that is unrolled")
+    if session.loops and session.over_arrays:
+        fall_back(ForeignCall, "an array is changed in a loop over another, where Python is faster than a graph that calls it")
+    host_check(function, args, kwargs, getattr(function, "__name__", "a function"))
 
 
 def _note_changed(session: Session, array: np.ndarray) -> None:
@@ -249,10 +265,9 @@ def _note_changed(session: Session, array: np.ndarray) -> None:
 
 
 def leave_in_place(session: Session, array: Any) -> NoReturn:
-    """Trace again, with an array of the program left where it is: what is done with it is done by the run, in order."""
-    source = session.origins.get(id(array))
-    if source is not None and not session.embedded:
-        session.relaxations.live.add(source)
+    """Trace again, with an array left to the run: what is done with it is done by the run, in order."""
+    if not session.embedded:
+        learn_to_change(session, array)
     fall_back(ForeignCall, "an array is changed in place")
 
 

@@ -47,7 +47,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "dict_views", "elements", "endless", "fallible", "first_items", "forcing", "foreign", "format_fields", "generated_methods",
             "generators",
             "growable_items", "iterables", "iteration", "lengths", "loops", "lowering", "managers", "module_attributes", "opaque",
-            "operations", "operator_methods", "in_place", "picking", "plain_functions", "refusals",
+            "operations", "operator_methods", "in_place", "own_arrays", "picking", "plain_functions", "refusals",
             "runs", "searches", "stacked_lists", "state_lists", "substitution", "table_items",
             "texts", "try_state", "user_iterators",
         ),
