@@ -45,6 +45,7 @@ from imp2tf.converters import (
     tensor_arrays,
     tf_control_flow,
     try_,
+    warnings_,
     while_,
     with_,
 )
@@ -111,4 +112,5 @@ __all__ = [
     "tapes",
     "tensor_arrays",
     "tf_control_flow",
+    "warnings_",
 ]

@@ -52,7 +52,7 @@ def get_attribute(owner: Any, name: str, default: Any = MISSING) -> Any:
             fall_back(NeedsValue, f".{name} of an array tells of its memory")
         return method_of_deferred(owner, name)
     if isinstance(owner, StandIn):
-        return owner.refuse()
+        return owner.attribute(name)
     if name == "numpy" and is_variable(owner):
         return Deferred(getattr, (tf.convert_to_tensor(owner), "numpy"))
     if isinstance(owner, tf.Tensor):

@@ -30,12 +30,12 @@ from imp2tf.session import Session, current
 from imp2tf.tf_compat import tape_may_record
 from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Union, numpy_value
 
-__all__ = ["call_disabled", "call_library", "call_method_of_kept", "change_array", "keep_apart", "refuse_looking"]
+__all__ = ["call_disabled", "call_library", "call_method_of_kept", "change_array", "is_left_to_python", "keep_apart", "refuse_looking"]
 
 # What these do depends on the frames that call them, or cannot be done from a run.
 LEFT_TO_PYTHON = frozenset({
-    "pdb", "bdb", "inspect", "traceback", "warnings", "importlib", "gc", "tracemalloc", "signal", "atexit", "asyncio", "multiprocessing",
-    "concurrent", "IPython", "ipdb", "pytest", "unittest",
+    "pdb", "bdb", "inspect", "traceback", "warnings", "_warnings", "importlib", "gc", "tracemalloc", "signal", "atexit", "asyncio",
+    "multiprocessing", "concurrent", "IPython", "ipdb", "pytest", "unittest",
 })
 BUILTINS_LEFT_TO_PYTHON = frozenset({
     "breakpoint", "compile", "delattr", "dir", "eval", "exec", "globals", "id", "locals", "setattr", "vars", "__import__", "_getframe",
@@ -71,7 +71,7 @@ def call_library(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     session, name = current(), library_name(function)
     refuse_looking(function, kwargs)
     reason = f"{name} may have effects outside the graph"
-    if session.embedded or _is_left_to_python(function):
+    if session.embedded or is_left_to_python(function):
         fall_back(ForeignCall, reason)
     owner = _owner(function)
     given = (owner, *args, *kwargs.values())
@@ -115,7 +115,8 @@ def call_method_of_kept(owner: Deferred, cls: type, name: str, args: tuple[Any, 
     return _made(session, lambda subject, *values, **named: getattr(subject, name)(*values, **named), name, (owner, *args), kwargs, kind)
 
 
-def _is_left_to_python(function: Any) -> bool:
+def is_left_to_python(function: Any) -> bool:
+    """Whether what a function of a library does depends on the frames or the thread that call it, or cannot be done from a run."""
     module, name, owner = module_of(function).partition(".")[0], name_of_callee(function), _owner(function)
     of_owner = type(owner).__module__.partition(".")[0]
     if OF_THREADS & {module, of_owner} or (module in ("_thread", "threading", "numpy") and name in FUNCTIONS_OF_THREADS):
@@ -169,7 +170,7 @@ def _is_unknown(session: Session, value: Any, level: int = 0) -> bool:
         found = contents(value)
         parts = found.values() if isinstance(found, dict) else () if isinstance(found, (Growable, Union)) else found
         return level > 3 or any(_is_unknown(session, one, level + 1) for one in parts)
-    if isinstance(value, (np.ndarray, np.generic)):
+    if isinstance(value, (np.ndarray, np.generic, tf.TensorShape)):
         return False
     return id(value) not in session.sources
 

@@ -187,6 +187,10 @@ class StandIn:
     what = "an iterator"
     ends = True
 
+    def attribute(self, name: str) -> Any:
+        """What the program finds under a name."""
+        return self.refuse()
+
     def refuse(self) -> NoReturn:
         """Fall back: this use of the value is left to Python."""
         fall_back(UnsupportedSyntax, f"{self.what} is used other than by a loop over all its items")
