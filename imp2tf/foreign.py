@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import contextlib
 import dataclasses
 import decimal
 import fractions
+import operator
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -50,6 +52,10 @@ __all__ = ["call_foreign", "call_pure", "construct", "register_host_method"]
 Callback = Callable[[Any], Any]
 MADE_OF_VALUES = (np.generic, complex, decimal.Decimal, fractions.Fraction, bytes)
 TEXTS = (str, repr, ascii, format)
+TEXT_METHODS = frozenset({
+    "capitalize", "casefold", "center", "expandtabs", "format", "join", "ljust", "lower", "lstrip", "removeprefix", "removesuffix",
+    "replace", "rjust", "rstrip", "strip", "swapcase", "title", "upper", "zfill",
+})
 LIBRARIES = ("tensorflow", "keras", "numpy", "functools", "enum")
 HOST_RUN = {tf.py_function: "func", tf.numpy_function: "func", tf.compat.v1.py_func: "func", tf.data.Dataset.from_generator: "generator"}
 
@@ -142,7 +148,14 @@ def _is_text(element: Spec) -> bool:
         return all(map(_is_text, element.parts))
     if isinstance(element, Constant):
         return isinstance(element.value, str)
-    return isinstance(element, DeferredSpec) and (element.function in TEXTS or element.function.__name__ == "_join")
+    if not isinstance(element, DeferredSpec):
+        return False
+    if element.function is call_method:
+        method = element.parts[1]
+        return _is_text(element.parts[0]) and isinstance(method, Constant) and method.value in TEXT_METHODS
+    if element.function in (operator.add, operator.mul, operator.mod):
+        return _is_text(element.parts[0]) or (element.function is not operator.mod and _is_text(element.parts[1]))
+    return element.function in TEXTS or element.function.__name__ == "_join"
 
 
 def _is_outer_object(value: Any) -> bool:
@@ -160,7 +173,7 @@ def _refuse_outer_iterators(function: Any, args: tuple[Any, ...], kwargs: dict[s
 
 def _holds_python(value: Any, level: int = 0) -> bool:
     """Whether a value holds Python values that only the run knows."""
-    if isinstance(value, (tuple, list, dict)) and level < 4:
+    if isinstance(value, (tuple, list, dict, collections.deque)) and level < 4:
         return any(_holds_python(item, level + 1) for item in (value.values() if isinstance(value, dict) else value))
     return isinstance(value, (Deferred, PyNumber))
 

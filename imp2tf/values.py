@@ -187,6 +187,10 @@ class StandIn:
     what = "an iterator"
     ends = True
 
+    def after_run(self) -> Deferred | None:
+        """What it is outside of the trace, if it may leave it."""
+        return None
+
     def attribute(self, name: str) -> Any:
         """What the program finds under a name."""
         return self.refuse()
