@@ -32,6 +32,7 @@ __all__ = ["RunArray", "computed", "example_of", "example_or_none", "forced", "k
            "worded"]
 
 MOST_ELEMENTS = 1 << 16
+HEAVY, HEAVY_IN_LOOP = 1 << 10, 6  # the weight of values that are computed at once
 TEXTS = (str, repr, ascii, format, chr)
 UNCHANGING = (str, bytes, int, float, complex, tuple, range, np.generic)
 
@@ -46,7 +47,7 @@ def computed(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
     if _depends_on_kept(later):
         return forced(later)
     if function not in TEXTS:
-        if is_left_to_run():
+        if is_left_to_run() or _is_heavy(later):
             return forced(later)
         note_made(later)
     if function is chr:
@@ -54,6 +55,13 @@ def computed(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
     elif may_refuse(function, later.args, example_or_none) or _refuses_kinds(later):
         host_check(function, later.args, later.kwargs, getattr(function, "__name__", "a function"))
     return later
+
+
+def _is_heavy(later: Deferred) -> bool:
+    """Whether a value is better computed at once: a loop that makes it of the one that it made before would never settle."""
+    if later.weight > HEAVY:
+        return True
+    return current().loops > 0 and later.weight > HEAVY_IN_LOOP and isinstance(example_or_none(later), np.ndarray)
 
 
 def _refuses_kinds(later: Deferred) -> bool:

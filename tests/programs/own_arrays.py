@@ -360,3 +360,33 @@ def under_try_and_finally() -> World:
         log.append(a)
         return a
     return fn, each(f32(1.0), f32(-2.0), f32(3.0)), lambda: log
+
+
+@program("own_arrays", graph=True)
+def array_made_of_the_one_before() -> World:
+    def fn(m, x):
+        a = m.numpy()
+        v = np.ones(2)
+        turns = 0
+        while x > 1.0:
+            v = a @ v
+            v = v / np.linalg.norm(v) + v * 0.0
+            x = x / 2.0
+            turns += 1
+        return v, turns, float(v @ a @ v)
+    return fn, [call(f64([[2.0, 0.0], [0.0, 1.0]]), f32(20.0)), call(f64([[1.0, 1.0], [0.0, 1.0]]), f32(0.0))]
+
+
+@program("own_arrays", graph=True)
+def candidates_that_remain() -> World:
+    def fn(boxes, scores, limit):
+        order = np.argsort(-scores.numpy())
+        keep = []
+        while order.size > 0:
+            first = int(order[0])
+            keep.append(first)
+            rest = order[1:]
+            distance = np.abs(boxes.numpy()[rest] - boxes.numpy()[first])
+            order = rest[distance > limit]
+        return tf.gather(boxes, keep), keep
+    return fn, [call(f32([0.0, 0.1, 2.0]), f32([0.9, 0.8, 0.7]), 0.5), call(f32([3.0]), f32([0.1]), 0.5)]
