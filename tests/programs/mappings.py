@@ -170,3 +170,44 @@ def order_by_one_comparison() -> World:
             a = a * 2
         return x > y, x <= y, max(x, y).value, a
     return fn, [call(f32(1.0), f32(2.0)), call(f32(3.0), f32(2.0)), call(f32(2.0), f32(2.0))]
+
+
+@program("mappings", graph=True)
+def spread_and_updated_from() -> World:
+    base = dict.fromkeys(["a", "b"], 0.0)
+
+    class Row:
+        def __init__(self):
+            self.fields = {"k": 1.0}
+
+        def keys(self):
+            return self.fields.keys()
+
+        def __getitem__(self, key):
+            return self.fields[key] * 2
+
+    row = Row()
+
+    def named(**fields):
+        return sorted(fields), fields
+
+    def fn(x, key):
+        conf = collections.ChainMap({"x": x}, base)
+        base[key] = base.get(key, 0.0) + 1
+        row.fields[key] = x
+        made = {"z": 0.0}
+        made.update(conf)
+        made.update(row)
+        return {**conf}, {**row}, named(**conf), named(**row, q=1), made
+    return fn, [call(f32(1.0), "a"), call(f32(2.0), "c"), call(f32(3.0), "a")], lambda: (base, row.fields)
+
+
+@program("mappings", graph=True)
+def updated_from_pairs() -> World:
+    def fn(x):
+        made = {"a": 0.0}
+        made.update([("a", x), ("b", x * 2)])
+        made.update((name, x) for name in "cd")
+        made.update(zip("ef", [1, 2]), g=3)
+        return made
+    return fn, each(f32(1.0), f32(2.0))
