@@ -78,7 +78,7 @@ def host_value(function: Callable[..., Any], kind: Kind, values: Sequence[Any], 
 
     def packed(*found: Any) -> Sequence[Any]:
         result = called(*found)
-        seen = kind_of(result, is_fresh(result))
+        seen = kind_of(result, function is list or is_fresh(result))
         if not pure:
             run.history.append((site, result))
         if kind is not ANYTHING and join_kinds(kind, seen) != kind:

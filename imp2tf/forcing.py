@@ -23,7 +23,7 @@ from imp2tf.exceptions import ProgramRaise
 from imp2tf.fallible import may_refuse
 from imp2tf.own_arrays import is_left_to_run, note_made
 from imp2tf.region import cond, stop_if
-from imp2tf.results import ANYTHING, Array, Kept, Kind, Live, Object, Plain, join_kinds, kind_of
+from imp2tf.results import ANYTHING, Array, Kept, Kind, Live, Object, Parts, Plain, join_kinds, kind_of
 from imp2tf.session import current
 from imp2tf.states import NO_STATE
 from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, call_method, is_runtime, numpy_value
@@ -34,6 +34,7 @@ __all__ = ["RunArray", "computed", "example_of", "example_or_none", "forced", "k
 MOST_ELEMENTS = 1 << 16
 HEAVY, HEAVY_IN_LOOP = 1 << 10, 6  # the weight of values that are computed at once
 TEXTS = (str, repr, ascii, format, chr)
+KEEPING_SHAPE = frozenset({"copy", "flatten", "ravel", "reshape", "transpose"})  # methods whose results have a shape known from arguments
 UNCHANGING = (str, bytes, int, float, complex, tuple, range, np.generic)
 
 
@@ -165,10 +166,14 @@ def forced(value: Deferred, number: str | None = None) -> Any:
     if current().trying and may_refuse(value.function, value.args, example_or_none):
         host_check(value.function, value.args, value.kwargs, getattr(value.function, "__name__", "a function"))
     kind = Plain(number) if number is not None else _foretold(value)
+    if isinstance(kind, Parts):
+        shared = _shared_with(value)
+        kind = dataclasses.replace(kind, parts=tuple(
+            dataclasses.replace(one, shared=shared) if isinstance(one, Object) and one.cls is np.ndarray else one for one in kind.parts))
     if isinstance(kind, Object) and kind.cls is np.ndarray:
         dims = value.example.shape if _has_known_shape(value) else None
         kind = dataclasses.replace(kind, shared=_shared_with(value), dims=dims)
-    return _called(_same, kind, value)
+    return _called(list if isinstance(kind, Parts) and kind.cls is list else _same, kind, value)  # the caller's own list
 
 
 def _has_known_shape(value: Any) -> bool:
@@ -177,8 +182,11 @@ def _has_known_shape(value: Any) -> bool:
     if kind is not None:
         return kind.dims is not None or kind.rank == 0
     if isinstance(value, Deferred):
-        is_plain = value.function is getattr or getattr(value.function, "__module__", "") == "_operator"
-        return is_plain and all(map(_has_known_shape, value.args))
+        is_plain = value.function in (getattr, numpy_value) or getattr(value.function, "__module__", "") == "_operator"
+        is_method = value.function is call_method and value.args[1] in KEEPING_SHAPE and not value.kwargs
+        return (is_plain or is_method) and all(map(_has_known_shape, value.args))
+    if isinstance(value, tf.Tensor):
+        return value.shape.is_fully_defined()
     if isinstance(value, (tuple, slice)):
         parts = (value.start, value.stop, value.step) if isinstance(value, slice) else value
         return all(isinstance(one, (int, slice, type(None), type(Ellipsis))) and _has_known_shape(one) for one in parts)

@@ -33,6 +33,7 @@ from imp2tf.heap import contents
 from imp2tf.kinds import is_container, is_users_iterable
 from imp2tf.object_fields import FieldsOf
 from imp2tf.places import Attribute
+from imp2tf.purity import is_numpy_function
 from imp2tf.refusals import as_eager, eager_error
 from imp2tf.session import current
 from imp2tf.values import (
@@ -169,7 +170,9 @@ def _computed_cursor(value: Deferred) -> Cursor | None:
 
 
 def items_of_array(value: Deferred) -> list[Any] | None:
-    """The items that ``list`` makes of an array, if they are known to be few."""
+    """The items that ``list`` makes of an array, or of several that a function of NumPy gives, if they are known to be few."""
+    if _gives_several(value):
+        return [computed(python.getitem, (value, place)) for place in range(len(value.example))]
     found = _tensor_of_array(value)
     shape = found[0].shape if found is not None else tf.TensorShape(None)
     kept = kept_kind(value)
@@ -179,6 +182,11 @@ def items_of_array(value: Deferred) -> list[Any] | None:
         return None
     cursor = _array_cursor(value)
     return cursor.known_items() if cursor is not None else None
+
+
+def _gives_several(value: Deferred) -> bool:
+    """Whether a function gives a tuple or list of arrays: of how many depends on no value, only on what kind of value it is given."""
+    return is_numpy_function(value.function) and isinstance(example_or_none(value), (tuple, list))
 
 
 def _numpy_scalar(item: tf.Tensor) -> Deferred:

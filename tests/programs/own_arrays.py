@@ -390,3 +390,19 @@ def candidates_that_remain() -> World:
             order = rest[distance > limit]
         return tf.gather(boxes, keep), keep
     return fn, [call(f32([0.0, 0.1, 2.0]), f32([0.9, 0.8, 0.7]), 0.5), call(f32([3.0]), f32([0.1]), 0.5)]
+
+
+@program("own_arrays", graph=True)
+def several_arrays_of_one_function() -> World:
+    def fn(x):
+        a = x.numpy()
+        _, s, _ = np.linalg.svd(a)
+        values, counts = np.unique(a.round(), return_counts=True)
+        whole, rest = np.divmod(a, 2)
+        rows, cols = np.where(a > 1)
+        hist, _ = np.histogram(a, bins=2)
+        first, second = np.split(a.ravel(), 2)
+        parts = [part.sum() for part in np.array_split(a.ravel(), 3)]
+        first[0] = 100.0
+        return s, values, counts, whole, rest, rows.sum(), cols, hist, first, second, parts, tf.constant(a) * 2.0
+    return fn, each(f64([[1.0, 2.0], [3.0, 4.0]]), f64([[2.0, 2.0], [3.0, 3.0]]))
