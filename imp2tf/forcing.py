@@ -22,6 +22,7 @@ from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.fallible import may_refuse
 from imp2tf.own_arrays import is_left_to_run, note_made
+from imp2tf.purity import TEXT_METHODS
 from imp2tf.region import cond, stop_if
 from imp2tf.results import ANYTHING, Array, Kept, Kind, Live, Object, Parts, Plain, join_kinds, kind_of
 from imp2tf.session import current
@@ -29,7 +30,7 @@ from imp2tf.states import NO_STATE
 from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, call_method, is_runtime, numpy_value
 
 __all__ = ["RunArray", "computed", "example_of", "example_or_none", "forced", "kept_class", "kept_kind", "known_class", "tensor_of",
-           "worded"]
+           "worded", "words_of"]
 
 MOST_ELEMENTS = 1 << 16
 HEAVY, HEAVY_IN_LOOP = 1 << 10, 6  # the weight of values that are computed at once
@@ -151,6 +152,8 @@ def known_class(value: Deferred) -> type | None:
         return str
     if value.function is call_method and isinstance(value.args[0], Deferred) and value.args[1] == "decode":
         return str if known_class(value.args[0]) is bytes else None
+    if value.function is call_method and isinstance(value.args[0], Deferred) and value.args[1] in TEXT_METHODS:
+        return known_class(value.args[0])
     if value.function is not numpy_value:
         return kept_class(value)
     tensor = value.args[0]
@@ -221,6 +224,19 @@ def tensor_of(value: Deferred) -> Any:
     if kind is not None and kind.dims is not None:
         tensor.set_shape(kind.dims)
     return tensor
+
+
+def words_of(value: Deferred) -> tf.Tensor | None:
+    """The items of text that is split, as a vector; None for anything else."""
+    if value.function is not call_method or value.args[1] not in ("split", "rsplit", "splitlines"):
+        return None
+    owner = value.args[0]
+    is_text = isinstance(owner, str) or (isinstance(owner, Deferred) and known_class(owner) is str)
+    return _called(_as_words, Array(tf.string, 1), value) if is_text else None
+
+
+def _as_words(words: list[str]) -> tf.Tensor:
+    return tf.constant(words, tf.string, [len(words)])
 
 
 class RunArray:

@@ -30,6 +30,7 @@ from imp2tf.ordering import made_by_program
 from imp2tf.plain_functions import plain_function
 from imp2tf.purity import (
     CHANGING_ARRAYS,
+    TEXT_METHODS,
     changes_first_argument,
     has_plain_new,
     is_impure_tensorflow,
@@ -52,10 +53,6 @@ __all__ = ["call_foreign", "call_pure", "construct", "register_host_method"]
 Callback = Callable[[Any], Any]
 MADE_OF_VALUES = (np.generic, complex, decimal.Decimal, fractions.Fraction, bytes)
 TEXTS = (str, repr, ascii, format)
-TEXT_METHODS = frozenset({
-    "capitalize", "casefold", "center", "expandtabs", "format", "join", "ljust", "lower", "lstrip", "removeprefix", "removesuffix",
-    "replace", "rjust", "rstrip", "strip", "swapcase", "title", "upper", "zfill",
-})
 LIBRARIES = ("tensorflow", "keras", "numpy", "functools", "enum")
 HOST_RUN = {tf.py_function: "func", tf.numpy_function: "func", tf.compat.v1.py_func: "func", tf.data.Dataset.from_generator: "generator"}
 
@@ -151,8 +148,8 @@ def _is_text(element: Spec) -> bool:
     if not isinstance(element, DeferredSpec):
         return False
     if element.function is call_method:
-        method = element.parts[1]
-        return _is_text(element.parts[0]) and isinstance(method, Constant) and method.value in TEXT_METHODS
+        name = element.parts[1].value if isinstance(element.parts[1], Constant) else ""
+        return name == "decode" or (name in TEXT_METHODS and _is_text(element.parts[0]))
     if element.function in (operator.add, operator.mul, operator.mod):
         return _is_text(element.parts[0]) or (element.function is not operator.mod and _is_text(element.parts[1]))
     return element.function in TEXTS or element.function.__name__ == "_join"

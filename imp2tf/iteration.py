@@ -28,7 +28,7 @@ from imp2tf.cursors import (
 from imp2tf.dict_views import DictView
 from imp2tf.endless import Endless, EndlessCursor
 from imp2tf.errors import ForeignCall, NeedsValue, UnsupportedSyntax, fall_back
-from imp2tf.forcing import computed, example_or_none, kept_class, kept_kind, tensor_of
+from imp2tf.forcing import computed, example_or_none, kept_class, kept_kind, tensor_of, words_of
 from imp2tf.heap import contents
 from imp2tf.kinds import is_container, is_users_iterable
 from imp2tf.object_fields import FieldsOf
@@ -162,7 +162,10 @@ def _kept_cursor(value: Deferred) -> Cursor | None:
 
 
 def _computed_cursor(value: Deferred) -> Cursor | None:
-    """Over a vector that a function of NumPy gives and that nobody changes."""
+    """Over a vector that a function of NumPy gives and that nobody changes, or over the parts of text."""
+    words = words_of(value)
+    if words is not None:
+        return MapCursor(_decoded, TensorCursor(words))
     example = example_or_none(value)
     if not isinstance(example, np.ndarray) or example.ndim != 1 or example.dtype.kind not in "biuf":
         return None
@@ -191,6 +194,10 @@ def _gives_several(value: Deferred) -> bool:
 
 def _numpy_scalar(item: tf.Tensor) -> Deferred:
     return Deferred(numpy_value, (item,))
+
+
+def _decoded(item: tf.Tensor) -> Deferred:
+    return Deferred(call_method, (_numpy_scalar(item), "decode"))
 
 
 def _no_cursor(value: Any) -> Cursor:

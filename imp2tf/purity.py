@@ -24,7 +24,7 @@ import tensorflow as tf
 from imp2tf.tf_compat import IMPURE_TENSORFLOW
 
 __all__ = [
-    "CHANGING_ARRAYS", "MUTATING_ARRAY_METHODS", "MUTATING_CONTAINER_METHODS",
+    "CHANGING_ARRAYS", "MUTATING_ARRAY_METHODS", "MUTATING_CONTAINER_METHODS", "TEXT_METHODS",
     "changes_first_argument", "has_plain_new", "is_impure_tensorflow", "is_made_plainly", "is_numpy_function",
     "is_pure", "is_pure_method", "is_tensorflow", "library_name", "module_of", "works_on_values", "writes_into_argument",
 ]
@@ -119,6 +119,10 @@ MUTATING_ARRAY_METHODS = frozenset({
     "partition", "put", "resize", "setfield", "setflags", "sort", "tofile",
 })
 CHANGING_ARRAYS = frozenset({"fill", "partition", "put", "sort"})  # of these, the methods that leave its shape and dtype
+TEXT_METHODS = frozenset({  # those that give text again
+    "capitalize", "casefold", "center", "expandtabs", "format", "join", "ljust", "lower", "lstrip", "removeprefix", "removesuffix",
+    "replace", "rjust", "rstrip", "strip", "swapcase", "title", "upper", "zfill",
+})
 MUTATING_CONTAINER_METHODS = frozenset({
     "__delitem__", "__iadd__", "__iand__", "__imul__", "__ior__", "__isub__", "__ixor__", "__setitem__", "add", "append", "appendleft",
     "clear", "difference_update", "discard", "extend", "extendleft", "insert", "intersection_update", "move_to_end", "pop", "popitem",
