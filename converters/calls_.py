@@ -148,7 +148,7 @@ def _mapped(value: Any, function: Any = None) -> dict[Any, Any]:
     if not hasattr(value, "keys"):
         refused = as_eager(value)
         raise_error(eager_error(_in_dict, refused) if function is None else eager_error(_merged, function, {}, refused))
-    return dict(value)
+    return static(calls.call(dict, value), "**")
 
 
 # What Python refuses: it words the error.

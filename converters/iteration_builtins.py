@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from imp2tf.alternatives import over, raise_error, stripped
 from imp2tf.arithmetic import run_operation
-from imp2tf.calls import call, replace_call
+from imp2tf.calls import call, invoke, replace_call
 from imp2tf.container_cursors import ListCursor
 from imp2tf.containers import append, listed, new, new_list, static, tuple_of
 from imp2tf.cursors import Cursor, EnumerateCursor, IteratorCursor, MapCursor, RunRange, StaticIterator, ZipCursor
@@ -209,10 +209,28 @@ def dict_(*args: Any, **kwargs: Any) -> Any:
         items = static(args[0], "dict()")
     elif len(args) == 1 and not kwargs and _is_of_run_time_length(args[0]):
         return rt.dict_of(list_(args[0]))
+    elif args and hasattr(type(args[0]), "keys") and not isinstance(args[0], StandIn):
+        return invoke(_from_mapping, (args[0], new(kwargs)), {})
     else:
         items = [tuple(known_items(pair, "an item")) for pair in known_items(args[0], "dict()")] if args else []
+        if any(len(pair) == 2 and is_runtime(pair[0]) for pair in items):
+            return invoke(_from_pairs, (tuple(items), new(kwargs)), {})
     check_keys(items if isinstance(items, dict) else [pair[0] for pair in items if pair])
     return new(run_operation(dict, items, **kwargs))
+
+
+def _from_mapping(mapping: Any, more: Any) -> Any:
+    made = {key: mapping[key] for key in mapping.keys()}  # noqa: SIM118 (any object that has keys)
+    made.update(more)
+    return made
+
+
+def _from_pairs(pairs: Any, more: Any) -> Any:
+    made = {}
+    for key, value in pairs:
+        made[key] = value
+    made.update(more)
+    return made
 
 
 def _is_of_run_time_length(value: Any) -> bool:

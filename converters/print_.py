@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import io
 import logging
 import sys
 import types
@@ -21,6 +22,7 @@ from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.effects import host_call
 from imp2tf.errors import ForeignCall, fall_back
+from imp2tf.forcing import kept_class
 from imp2tf.foreign import register_host_method
 from imp2tf.heap import contents
 from imp2tf.kinds import LITERALS, is_container
@@ -40,13 +42,19 @@ STREAMS = ("stdout", "stderr")
 def print_(*values: Any, sep: Any = None, end: Any = None, file: Any = None, flush: Any = False) -> None:
     """``print(...)``."""
     stream = _stream_name(file)
-    if stream is None and file is not None:
+    if stream is None and file is not None and not _is_file(file):
         fall_back(ForeignCall, f"print to a {type(file).__name__}")
 
-    def show(sep: Any, end: Any, flush: Any, *shown: Any) -> None:
-        print(*shown, sep=sep, end=end, flush=flush, file=_stream(stream))
+    def show(file: Any, sep: Any, end: Any, flush: Any, *shown: Any) -> None:
+        print(*shown, sep=sep, end=end, flush=flush, file=_stream(stream) if file is None else file)
 
-    host_call(show, sep, end, flush, *map(printable, values), name="print")
+    host_call(show, file if stream is None else None, sep, end, flush, *map(printable, values), name="print")
+
+
+def _is_file(value: Any) -> bool:
+    """Whether a value is a file, or text that is written like one, of the standard library: the program's, or made by the run."""
+    cls = kept_class(value) if isinstance(value, Deferred) else type(value) if id(value) in current().sources else None
+    return cls is not None and issubclass(cls, io.TextIOBase) and cls.__module__ == "_io"
 
 
 @replace_call(tf.print)

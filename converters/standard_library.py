@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import collections
+import collections.abc
 import functools
 import heapq
 import inspect
@@ -218,7 +219,7 @@ def _count(counter: Any, iterable: Any, by: int, more: dict[str, Any]) -> None:
 
 
 @replace_method(collections.Counter, "update")
-def _update(counter: Any, iterable: Any = None, /, **counts: Any) -> None:
+def _update_counter(counter: Any, iterable: Any = None, /, **counts: Any) -> None:
     _count(counter, iterable, 1, counts)
 
 
@@ -229,6 +230,71 @@ def _subtract(counter: Any, iterable: Any = None, /, **counts: Any) -> None:
 
 for _name, _method in (("most_common", _most_common), ("total", _total), ("elements", _elements)):
     replace_method(collections.Counter, _name)(functools.partial(lambda method, *args: invoke(method, args, {}), _method))
+
+
+# ------------------------------------------------------------------------------------------------ dicts, and what acts like one
+def _from_keys(kind: Any, keys: Any, value: Any = None) -> Any:
+    made = kind()
+    for key in keys:
+        made[key] = value
+    return made
+
+
+def _get(mapping: Any, key: Any, default: Any = None) -> Any:
+    try:
+        return mapping[key]
+    except KeyError:
+        return default
+
+
+def _has(mapping: Any, key: Any) -> Any:
+    try:
+        mapping[key]
+    except KeyError:
+        return False
+    return True
+
+
+def _keys(mapping: Any) -> Any:
+    return dict.fromkeys(mapping).keys()
+
+
+def _values(mapping: Any) -> Any:
+    return {key: mapping[key] for key in mapping}.values()
+
+
+def _items(mapping: Any) -> Any:
+    return {key: mapping[key] for key in mapping}.items()
+
+
+def _pop(mapping: Any, key: Any, *default: Any) -> Any:
+    try:
+        found = mapping[key]
+    except KeyError:
+        if not default:
+            raise
+        return default[0]
+    del mapping[key]
+    return found
+
+
+def _update(mapping: Any, other: Any = (), /, **more: Any) -> None:
+    if hasattr(other, "keys"):
+        for key in other.keys():  # noqa: SIM118 (any object that has keys)
+            mapping[key] = other[key]
+    else:
+        for key, value in other:
+            mapping[key] = value
+    for key, value in more.items():
+        mapping[key] = value
+
+
+def _set_default(mapping: Any, key: Any, default: Any = None) -> Any:
+    try:
+        return mapping[key]
+    except KeyError:
+        mapping[key] = default
+    return default
 
 
 # ------------------------------------------------------------------------------------------------ which of them are taken
@@ -287,6 +353,16 @@ def repeat(value: Any, *times: Any, **kwargs: Any) -> Any:
     return call_pure(itertools.repeat, (value, *times), kwargs) if times or kwargs else new(repeating(value))
 
 
+for _cls in (dict, collections.OrderedDict):
+    replace_call(_cls.fromkeys)(functools.partial(lambda kind, *args: invoke(_from_keys, (kind, *args), {}), _cls))
+_always(collections.abc.Mapping.get, _get)
+_always(collections.abc.Mapping.__contains__, _has)
+_always(collections.abc.Mapping.keys, _keys)
+_always(collections.abc.Mapping.values, _values)
+_always(collections.abc.Mapping.items, _items)
+_always(collections.abc.MutableMapping.pop, _pop)
+_always(collections.abc.MutableMapping.update, _update)
+_always(collections.abc.MutableMapping.setdefault, _set_default)
 _always(functools.reduce, _reduce)
 _always(heapq.nlargest, _nlargest)
 _always(heapq.nsmallest, _nsmallest)

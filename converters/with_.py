@@ -8,6 +8,7 @@ it. A manager that Python alone can run (a redirected stream) makes the call run
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -16,10 +17,14 @@ import gast
 import tensorflow as tf
 
 from imp2tf.alternatives import over
-from imp2tf.calls import call
+from imp2tf.attributes import get_attribute
+from imp2tf.calls import call, replace_call
+from imp2tf.containers import static
 from imp2tf.courses import contained, handled
 from imp2tf.errors import ForeignCall, RaisesUnderTry, fall_back
+from imp2tf.exit_stacks import Callback, Closing, Stack
 from imp2tf.exits import NONE, RAISE, exit_code
+from imp2tf.heap import set_contents
 from imp2tf.kinds import is_user_function
 from imp2tf.managers import Managed, run_managed
 from imp2tf.namespace import operator
@@ -38,6 +43,20 @@ from imp2tf.values import DEAD, PyNumber, Union
 
 LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Semaphore)
 Block = Callable[[], None]
+
+
+@replace_call(contextlib.ExitStack)
+def exit_stack() -> Stack:
+    """``contextlib.ExitStack()``."""
+    made: Stack = current().born(Stack(_enter))
+    return made
+
+
+@replace_call(contextlib.closing)
+def closing(thing: Any) -> Closing:
+    """``contextlib.closing(thing)``."""
+    made: Closing = current().born(Closing(thing))
+    return made
 
 
 class Withs(Converter, lowers=(gast.With,)):
@@ -69,7 +88,7 @@ def with_(manager: Any, target: Callable[[Any], None] | None, body: Block, state
     """Run a with statement."""
     if isinstance(manager, Managed):
         run_managed(manager, lambda entered: _run_body(entered, target, body), state)
-    elif is_user_function(getattr(type(manager), "__enter__", None)) or isinstance(manager, contextlib.suppress):
+    elif is_user_function(getattr(type(manager), "__enter__", None)) or isinstance(manager, (contextlib.suppress, Closing, Stack)):
         _user_manager(manager, target, body, state)
     elif is_tensorflow(type(manager)) or isinstance(manager, (contextlib.nullcontext, contextlib._GeneratorContextManager)):
         _library_manager(manager, target, body, state)
@@ -112,9 +131,40 @@ def _lock(manager: Any, target: Callable[[Any], None] | None, body: Block) -> No
 
 
 def _user_manager(manager: Any, target: Callable[[Any], None] | None, body: Block, state: State) -> None:
-    cls = type(manager)
-    entered = None if isinstance(manager, contextlib.suppress) else call(cls.__enter__, manager)
+    entered = _enter(manager)
     handled(lambda: _run_body(entered, target, body), state, lambda record: set_exit(state, RAISE, record))
+    _leave_with(manager, state)
+    leave_raising(state)
+
+
+def _enter(manager: Any) -> Any:
+    """What the program's code, or what stands for the library's, does to enter a manager."""
+    if isinstance(manager, (contextlib.suppress, Callback)):
+        return None
+    if isinstance(manager, Closing):
+        return manager.thing
+    if isinstance(manager, Stack):
+        return manager
+    if is_user_function(getattr(type(manager), "__enter__", None)):
+        return call(type(manager).__enter__, manager)
+    if not _is_entered_once(manager):
+        fall_back(ForeignCall, f"an ExitStack enters a {type(manager).__qualname__}")
+    return manager.__enter__()
+
+
+def _is_entered_once(manager: Any) -> bool:
+    """Whether a manager does its work while tracing: whatever way the run goes, it is entered and left once."""
+    return is_tensorflow(type(manager)) or isinstance(manager, contextlib.nullcontext)
+
+
+def _leave_with(manager: Any, state: State) -> None:
+    """Leave a manager as the exit under way demands."""
+    if isinstance(manager, Stack):
+        _unwind(manager, state)
+        return
+    if _is_entered_once(manager):
+        manager.__exit__(None, None, None)
+        return
     code = exit_code(state)
     if isinstance(code, PyNumber):
         cond(tf.equal(code.tensor, RAISE), lambda: _leave_raising(manager, state), lambda: _leave(manager), state)
@@ -122,21 +172,35 @@ def _user_manager(manager: Any, target: Callable[[Any], None] | None, body: Bloc
         _leave_raising(manager, state)
     else:
         _leave(manager)
-    leave_raising(state)
+
+
+def _unwind(stack: Stack, state: State) -> None:
+    """Leave what a stack holds, the last first; what one raises, the others are told of."""
+    exits = list(static(stack.exits, "leaving an ExitStack"))
+    set_contents(stack.exits, [])
+    for manager in exits[:0:-1]:
+        handled(functools.partial(_leave_with, manager, state), state, lambda record: set_exit(state, RAISE, record))
+    if exits:
+        _leave_with(exits[0], state)
 
 
 def _leave(manager: Any) -> None:
-    if not isinstance(manager, contextlib.suppress):
-        call(type(manager).__exit__, manager, None, None, None)
+    _told(manager, None)
 
 
 def _told(manager: Any, error: Any) -> Any:
-    """The result of ``__exit__`` when it is told of an exception."""
+    """The result of ``__exit__`` when it is told of an exception, or of None."""
     if isinstance(error, Union):
         return over(error, lambda one: _told(manager, one))
     if isinstance(manager, contextlib.suppress):
-        return isinstance(error, manager._exceptions)  # type: ignore[attr-defined]
-    return call(type(manager).__exit__, manager, type(error), error, None)
+        return error is not None and isinstance(error, manager._exceptions)  # type: ignore[attr-defined]
+    if isinstance(manager, Closing):
+        call(get_attribute(manager.thing, "close"))
+        return False
+    if isinstance(manager, Callback):
+        call(manager.function, *manager.args, **manager.kwargs)
+        return False
+    return call(type(manager).__exit__, manager, None if error is None else type(error), error, None)
 
 
 def _told_while_handled(manager: Any, record: Any) -> Any:

@@ -20,6 +20,7 @@ from imp2tf.values import LOST, UNBOUND, Deferred, Growable, PyNumber, StandIn, 
 __all__ = ["bound", "number_of", "over", "over_inside", "raise_error", "stripped", "truth", "truth_number", "union_inside"]
 
 
+NUMBER_NAMES: dict[Any, str] = {int: "int", float: "float", bool: "bool", len: "int"}  # what some functions give, whatever they take
 MOST = 32  # alternatives of a value; texts that a loop puts together from others soon have more
 
 
@@ -123,7 +124,7 @@ def truth(value: Any) -> Any:
 
 def number_of(function: Callable[..., Any], *values: Any) -> PyNumber:
     """A Python number of values that are known after the run, which Python computes when the run gets here."""
-    found = forced(Deferred(function, values), number=function.__name__ if function in (int, float, bool) else None)
+    found = forced(Deferred(function, values), number=NUMBER_NAMES.get(function))
     return found if isinstance(found, PyNumber) else fall_back(NeedsValue, f"{function.__name__}() of {values[0]!r} is needed")
 
 

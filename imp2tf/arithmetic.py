@@ -20,6 +20,7 @@ from imp2tf.errors import NeedsValue, TraceFailed, fall_back, first_line
 from imp2tf.exceptions import ProgramRaise, Retry
 from imp2tf.forcing import RunArray, computed, tensor_of, worded
 from imp2tf.ordering import made_by_program
+from imp2tf.own_arrays import made_by_run
 from imp2tf.python_numbers import BINARY, COMPARE, UNARY, Function, as_number, number_tensor, of_numbers
 from imp2tf.quick_graphs import constants_shared
 from imp2tf.session import active, current, suspended
@@ -45,7 +46,7 @@ def run_operation(function: Function, *args: Any, **kwargs: Any) -> Any:
     try:
         sharing = constants_shared() if type(function) is types.BuiltinFunctionType and function in OPERATORS else contextlib.nullcontext()
         with made_by_program(), sharing:
-            return function(*args, **kwargs)
+            result = function(*args, **kwargs)
     except Exception as error:
         if isinstance(error, NOT_IN_GRAPH) or (isinstance(error, RuntimeError) and in_replica()):  # replicas cannot meet in a branch
             fall_back(TraceFailed, f"{type(error).__name__} while tracing: {first_line(error)}", error)
@@ -56,6 +57,7 @@ def run_operation(function: Function, *args: Any, **kwargs: Any) -> Any:
         raise ProgramRaise(_as_eager_says(error, function, args, kwargs)) from error
     finally:
         session.courses.pop()
+    return made_by_run(function, args, kwargs, result) if type(result) is np.ndarray else result
 
 
 def _as_eager_says(error: Exception, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:

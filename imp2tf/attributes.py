@@ -17,7 +17,7 @@ from imp2tf.deferred_calls import method_of_deferred
 from imp2tf.errors import ForeignCall, LostValue, NeedsValue, fall_back
 from imp2tf.forcing import kept_class
 from imp2tf.heap import view
-from imp2tf.kinds import is_container, is_user_function
+from imp2tf.kinds import AS_PROGRAM, is_container, is_user_function
 from imp2tf.lifting import lift
 from imp2tf.links import LINKS, linked
 from imp2tf.module_attributes import is_users_module, module_attribute
@@ -52,7 +52,7 @@ def get_attribute(owner: Any, name: str, default: Any = MISSING) -> Any:
             fall_back(NeedsValue, f".{name} of an array tells of its memory")
         return method_of_deferred(owner, name)
     if isinstance(owner, StandIn):
-        return owner.refuse()
+        return owner.attribute(name)
     if name == "numpy" and is_variable(owner):
         return Deferred(getattr, (tf.convert_to_tensor(owner), "numpy"))
     if isinstance(owner, tf.Tensor):
@@ -94,7 +94,7 @@ def _plain(owner: Any, name: str, default: Any) -> Any:
 
 def _is_library_object(owner: Any) -> bool:
     cls = owner if isinstance(owner, type) else type(owner)
-    return cls.__module__.partition(".")[0] in LIBRARIES and not isinstance(owner, types.FunctionType)
+    return cls.__module__.partition(".")[0] in LIBRARIES and not isinstance(owner, types.FunctionType) and cls not in AS_PROGRAM
 
 
 def _of_union(owner: Union, name: str, default: Any) -> Any:

@@ -310,9 +310,7 @@ def _dict_method(owner: Any, found: dict[Any, Any], name: str, args: tuple[Any, 
 
 
 def _mapping(value: Any) -> dict[Any, Any]:
-    if isinstance(value, dict):
-        return static(value, "dict.update")
-    return dict(static(value, "dict.update") if is_container(value) else value)
+    return static(value if isinstance(value, dict) else current().run.call(dict, value), "dict.update")
 
 
 def _dict_get_at(found: dict[Any, Any], name: str, args: tuple[Any, ...]) -> Any:

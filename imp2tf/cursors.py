@@ -34,6 +34,7 @@ class Cursor(StandIn):
 
     boxes: Sequence[Box] = ()
     is_shared = False  # whether it is at the position of an iterator that the program holds
+    of_array = False  # whether items are those of an array that a tensor has become
 
     @property
     def most(self) -> int | None:
@@ -237,6 +238,7 @@ class ZipCursor(Cursor):
     def __init__(self, cursors: Sequence[Cursor]) -> None:
         self.cursors = cursors
         self.boxes = [box for cursor in cursors for box in cursor.boxes]
+        self.of_array = any(cursor.of_array for cursor in cursors)
         self.is_shared = any(cursor.is_shared for cursor in cursors) or len({id(cursor) for cursor in cursors}) < len(cursors)
         self._fetched: tuple[Any, ...] | None = None
 
@@ -305,7 +307,7 @@ class EnumerateCursor(Cursor):
         self.cursor = cursor
         self.number = Position(start)
         self.boxes = (self.number, *cursor.boxes)
-        self.is_shared = cursor.is_shared
+        self.is_shared, self.of_array = cursor.is_shared, cursor.of_array
 
     @property
     def most(self) -> int | None:
@@ -333,7 +335,7 @@ class MapCursor(Cursor):
     def __init__(self, function: Callable[[Any], Any], cursor: Cursor, filters: bool = False) -> None:
         self.function = function
         self.cursor = cursor
-        self.is_shared = cursor.is_shared
+        self.is_shared, self.of_array = cursor.is_shared, cursor.of_array
         self.filters: bool = filters or (isinstance(cursor, MapCursor) and cursor.filters)
         self.boxes = cursor.boxes
 

@@ -12,8 +12,9 @@ from imp2tf.alternatives import raise_error
 from imp2tf.errors import ForeignCall, NeedsValue, fall_back
 from imp2tf.forcing import computed, example_or_none, forced, kept_class
 from imp2tf.lowering import materialized
-from imp2tf.opaque import call_method_of_kept
+from imp2tf.opaque import call_method_of_kept, change_array
 from imp2tf.purity import (
+    CHANGING_ARRAYS,
     MUTATING_ARRAY_METHODS,
     MUTATING_CONTAINER_METHODS,
     is_numpy_function,
@@ -31,8 +32,12 @@ def method_of_deferred(value: Deferred, name: str) -> Any:
     if known is not None and not issubclass(known, (np.ndarray, np.generic)):
         method = callable(inspect.getattr_static(known, name, None))
         return Deferred(getattr, (value, name)) if method else forced(Deferred(getattr, (value, name)))
+    if _changes_array(value, name):
+        return Deferred(getattr, (value, name))
     if name in MUTATING_ARRAY_METHODS or name in MUTATING_CONTAINER_METHODS:
         fall_back(NeedsValue, f".{name}() of a value that is known after the run")
+    if known is not None and issubclass(known, np.ndarray) and not callable(getattr(known, name, None)):
+        return computed(getattr, (value, name))
     example = example_or_none(value)
     if example is not None and not hasattr(example, name):
         raise_error(eager_error(getattr, example, name))
@@ -47,11 +52,17 @@ def call_deferred(function: Deferred, args: tuple[Any, ...], kwargs: dict[str, A
     if kwargs.get("out") is not None:
         fall_back(ForeignCall, f".{name}() writes into an array that it is given")
     if name == "numpy" and isinstance(owner, tf.Tensor):
-        return Deferred(numpy_value, (owner,))
+        return computed(numpy_value, (owner,))
+    if _changes_array(owner, name):
+        return change_array(call_method, owner, name, *map(materialized, args), **{key: materialized(one) for key, one in kwargs.items()})
     known = kept_class(owner)
     if known is not None and not _is_pure_method_of(known, name):
         return call_method_of_kept(owner, known, name, args, kwargs)
     return computed(call_method, (owner, name, *map(materialized, args)), {key: materialized(value) for key, value in kwargs.items()})
+
+
+def _changes_array(value: Any, name: str) -> bool:
+    return name in CHANGING_ARRAYS and isinstance(example_or_none(value), np.ndarray)
 
 
 READING: dict[type, tuple[str, ...]] = {

@@ -8,7 +8,7 @@ from imp2tf.alternatives import over
 from imp2tf.containers import new, static
 from imp2tf.heap import contents
 from imp2tf.table_items import listed_view
-from imp2tf.values import StandIn, Table, Union
+from imp2tf.values import Deferred, StandIn, Table, Union, call_method
 
 __all__ = ["DictView"]
 
@@ -21,6 +21,10 @@ class DictView(StandIn):
     def __init__(self, owner: dict[Any, Any] | Union, name: str) -> None:
         self.owner: Any = owner
         self.name = name
+        self._outside = None if isinstance(owner, Union) else Deferred(call_method, (owner, name))
+
+    def after_run(self) -> Deferred | None:
+        return self._outside
 
     def __iter__(self) -> Iterator[Any]:
         found = self.found()

@@ -24,6 +24,12 @@ __all__ = ["MAY_SURPRISE", "commits", "has_effects_so_far", "has_pending_writes"
 MAY_SURPRISE = "result_of_python"  # the name of operations that end the run if Python returns what was not foretold
 
 
+class Repeatable(str):
+    """What a graph calls, where nobody can tell whether it is called once more."""
+
+    __slots__ = ()
+
+
 def host_call(function: Callable[..., object], *values: Any, name: str | None = None) -> None:
     """Call `function` with the run-time values of `values` each time the graph passes here; what it raises ends the run.
 
@@ -72,7 +78,7 @@ def host_value(function: Callable[..., Any], kind: Kind, values: Sequence[Any], 
 
     def packed(*found: Any) -> Sequence[Any]:
         result = called(*found)
-        seen = kind_of(result, is_fresh(result))
+        seen = kind_of(result, function is list or is_fresh(result))
         if not pure:
             run.history.append((site, result))
         if kind is not ANYTHING and join_kinds(kind, seen) != kind:
@@ -138,7 +144,8 @@ def _call_at_run_time(function: Callable[..., Any], values: Sequence[Any], retur
         session.outside.unrepeatable = "Python is called"
     elif not pure:
         session.outside.sites.add(site_of(name))
-    session.python_calls.append((f"Python is called ({name})" if name else "Python is called", innermost(frames)))
+    told = f"Python is called ({name})" if name else "Python is called"
+    session.python_calls.append((Repeatable(told) if pure else told, innermost(frames)))
     return _python_op(session, call, [detached(tensor) for tensor in recorder.tensors], returns, op_name).outputs
 
 
@@ -243,11 +250,11 @@ def _located(session: Session, place: Place) -> Recipe:
 
 def has_effects_so_far(session: Session) -> bool:
     """Whether a run that gets here may have done something that cannot be undone."""
-    if session.python_calls:
+    if any(not isinstance(told, Repeatable) for told, _ in session.python_calls):
         return True
     graph = tf.compat.v1.get_default_graph()
     while graph is not None:
-        if any(changes_state(op) for op in graph.get_operations()):
+        if any(op.type != "EagerPyFunc" and changes_state(op) for op in graph.get_operations()):  # those are looked at above
             return True
         graph = getattr(graph, "outer_graph", None)
     return False

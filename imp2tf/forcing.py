@@ -7,6 +7,7 @@ gives is found by computing it from examples of the same kinds.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import operator as python
 import sys
 import warnings
@@ -20,15 +21,22 @@ from imp2tf.effects import host_check, host_value, site_of
 from imp2tf.errors import NeedsValue, fall_back
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.fallible import may_refuse
+from imp2tf.own_arrays import is_left_to_run, note_made
+from imp2tf.purity import TEXT_METHODS
 from imp2tf.region import cond, stop_if
-from imp2tf.results import ANYTHING, Array, Kept, Kind, Object, Plain, join_kinds, kind_of
+from imp2tf.results import ANYTHING, Array, Kept, Kind, Live, Object, Parts, Plain, join_kinds, kind_of
 from imp2tf.session import current
 from imp2tf.states import NO_STATE
 from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, call_method, is_runtime, numpy_value
 
-__all__ = ["RunArray", "computed", "example_of", "example_or_none", "forced", "kept_class", "known_class", "tensor_of", "worded"]
+__all__ = ["RunArray", "computed", "example_of", "example_or_none", "forced", "kept_class", "kept_kind", "known_class", "tensor_of",
+           "worded", "words_of"]
 
 MOST_ELEMENTS = 1 << 16
+HEAVY, HEAVY_IN_LOOP = 1 << 10, 6  # the weight of values that are computed at once
+TEXTS = (str, repr, ascii, format, chr)
+KEEPING_SHAPE = frozenset({"copy", "flatten", "ravel", "reshape", "transpose"})  # methods whose results have a shape known from arguments
+UNCHANGING = (str, bytes, int, float, complex, tuple, range, np.generic)
 
 
 class _Unknown(Exception):
@@ -40,11 +48,22 @@ def computed(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
     later = Deferred(function, args, kwargs)
     if _depends_on_kept(later):
         return forced(later)
+    if function not in TEXTS:
+        if is_left_to_run() or _is_heavy(later):
+            return forced(later)
+        note_made(later)
     if function is chr:
         _check_character(later.args[0])
     elif may_refuse(function, later.args, example_or_none) or _refuses_kinds(later):
         host_check(function, later.args, later.kwargs, getattr(function, "__name__", "a function"))
     return later
+
+
+def _is_heavy(later: Deferred) -> bool:
+    """Whether a value is better computed at once: a loop that makes it of the one that it made before would never settle."""
+    if later.weight > HEAVY:
+        return True
+    return current().loops > 0 and later.weight > HEAVY_IN_LOOP and isinstance(example_or_none(later), np.ndarray)
 
 
 def _refuses_kinds(later: Deferred) -> bool:
@@ -116,9 +135,15 @@ def _depends_on_kept(value: Any, level: int = 0) -> bool:
     return isinstance(value, (tuple, list)) and level < 4 and any(_depends_on_kept(one, level + 1) for one in value)
 
 
+def kept_kind(value: Any) -> Object | None:
+    """What is known of an object that the run keeps, None for anything else."""
+    return value.function.kind if isinstance(value, Deferred) and isinstance(value.function, Kept) else None
+
+
 def kept_class(value: Any) -> type | None:
     """The class of an object that the run keeps, if it is always the same."""
-    return value.function.kind.cls if isinstance(value, Deferred) and isinstance(value.function, Kept) else None
+    kind = kept_kind(value)
+    return None if kind is None else kind.cls
 
 
 def known_class(value: Deferred) -> type | None:
@@ -127,6 +152,8 @@ def known_class(value: Deferred) -> type | None:
         return str
     if value.function is call_method and isinstance(value.args[0], Deferred) and value.args[1] == "decode":
         return str if known_class(value.args[0]) is bytes else None
+    if value.function is call_method and isinstance(value.args[0], Deferred) and value.args[1] in TEXT_METHODS:
+        return known_class(value.args[0])
     if value.function is not numpy_value:
         return kept_class(value)
     tensor = value.args[0]
@@ -141,7 +168,44 @@ def forced(value: Deferred, number: str | None = None) -> Any:
         return value
     if current().trying and may_refuse(value.function, value.args, example_or_none):
         host_check(value.function, value.args, value.kwargs, getattr(value.function, "__name__", "a function"))
-    return _called(_same, Plain(number) if number is not None else _foretold(value), value)
+    kind = Plain(number) if number is not None else _foretold(value)
+    if isinstance(kind, Parts):
+        shared = _shared_with(value)
+        kind = dataclasses.replace(kind, parts=tuple(
+            dataclasses.replace(one, shared=shared) if isinstance(one, Object) and one.cls is np.ndarray else one for one in kind.parts))
+    if isinstance(kind, Object) and kind.cls is np.ndarray:
+        dims = value.example.shape if _has_known_shape(value) else None
+        kind = dataclasses.replace(kind, shared=_shared_with(value), dims=dims)
+    return _called(list if isinstance(kind, Parts) and kind.cls is list else _same, kind, value)  # the caller's own list
+
+
+def _has_known_shape(value: Any) -> bool:
+    """Whether the example of an array has the very shape of the array: parts, attributes and arithmetic of others of which that is so."""
+    kind = kept_kind(value)
+    if kind is not None:
+        return kind.dims is not None or kind.rank == 0
+    if isinstance(value, Deferred):
+        is_plain = value.function in (getattr, numpy_value) or getattr(value.function, "__module__", "") == "_operator"
+        is_method = value.function is call_method and value.args[1] in KEEPING_SHAPE and not value.kwargs
+        return (is_plain or is_method) and all(map(_has_known_shape, value.args))
+    if isinstance(value, tf.Tensor):
+        return value.shape.is_fully_defined()
+    if isinstance(value, (tuple, slice)):
+        parts = (value.start, value.stop, value.step) if isinstance(value, slice) else value
+        return all(isinstance(one, (int, slice, type(None), type(Ellipsis))) and _has_known_shape(one) for one in parts)
+    return isinstance(value, (int, float, str, PyNumber, type(None), type(Ellipsis)))
+
+
+def _shared_with(value: Any) -> tuple[Any, ...] | None:
+    """The arrays of the program with which an array may share its memory, None if that is not known."""
+    if isinstance(value, (tuple, list)) or (isinstance(value, Deferred) and not isinstance(value.function, Kept)):
+        parts = [_shared_with(one) for one in (value if isinstance(value, (tuple, list)) else (*value.args, *value.kwargs.values()))]
+        return None if None in parts else tuple(live for part in parts for live in part or ())
+    kind = kept_kind(value)
+    if kind is not None:
+        is_live = isinstance(value.function, Live)
+        return (value.function,) if is_live else () if kind.cls is not None and issubclass(kind.cls, UNCHANGING) else kind.shared
+    return None if isinstance(value, np.ndarray) and id(value) in current().origins else ()
 
 
 def tensor_of(value: Deferred) -> Any:
@@ -155,7 +219,24 @@ def tensor_of(value: Deferred) -> Any:
         return _called(_as_tensor, Array(tf.string, 0), value)
     if found.dtype is None:
         fall_back(NeedsValue, f"TensorFlow needs the value of {value!r}")
-    return _called(_as_tensor, Array(tf.as_dtype(found.dtype), found.rank), value)
+    tensor = _called(_as_tensor, Array(tf.as_dtype(found.dtype), found.rank), value)
+    kind = kept_kind(value)
+    if kind is not None and kind.dims is not None:
+        tensor.set_shape(kind.dims)
+    return tensor
+
+
+def words_of(value: Deferred) -> tf.Tensor | None:
+    """The items of text that is split, as a vector; None for anything else."""
+    if value.function is not call_method or value.args[1] not in ("split", "rsplit", "splitlines"):
+        return None
+    owner = value.args[0]
+    is_text = isinstance(owner, str) or (isinstance(owner, Deferred) and known_class(owner) is str)
+    return _called(_as_words, Array(tf.string, 1), value) if is_text else None
+
+
+def _as_words(words: list[str]) -> tf.Tensor:
+    return tf.constant(words, tf.string, [len(words)])
 
 
 class RunArray:
@@ -247,7 +328,7 @@ def _example_of_deferred(value: Deferred) -> Any:
         return value.example
     args = [example_of(one) for one in value.args]
     if value.function is python.getitem:
-        args[1] = _first_place(value.args[1], args[1])
+        args[1] = _first_place(value.args[1], args[1], isinstance(args[0], np.ndarray) and not _has_known_shape(value))
     kwargs = {name: example_of(one) for name, one in value.kwargs.items()}
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"), tf.init_scope():
@@ -258,16 +339,18 @@ def _example_of_deferred(value: Deferred) -> Any:
     return value.example
 
 
-def _first_place(key: Any, example: Any) -> Any:
-    """An example of an index, for which even the arrays that examples are have an item."""
+def _first_place(key: Any, example: Any, always: bool) -> Any:
+    """An example of an index, for which even the arrays that examples are have an item: the first, if only the run knows, or `always`."""
     if type(key) is tuple:
-        return tuple(map(_first_place, key, example))
-    return type(example)(0) if is_runtime(key) and isinstance(example, (int, np.integer)) else example
+        return tuple(_first_place(one, its, always) for one, its in zip(key, example, strict=True))
+    is_place = isinstance(example, np.integer) or type(example) is int
+    return type(example)(0) if is_place and (always or is_runtime(key)) else example
 
 
 def _example_of_kept(kind: Object) -> Any:
     if kind.dtype is not None:
-        array = np.ones([1] * (kind.rank or 0), kind.dtype)
+        dims = kind.dims if kind.dims is not None and int(np.prod(kind.dims)) <= MOST_ELEMENTS else [1] * (kind.rank or 0)
+        array: Any = np.ones(list(dims), kind.dtype)
         return array if kind.cls is np.ndarray else array[()]
     if kind.example is None:
         raise _Unknown

@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import contextlib
 import dataclasses
 import decimal
 import fractions
+import operator
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -23,10 +25,13 @@ from imp2tf.forcing import computed
 from imp2tf.heap import contents
 from imp2tf.kinds import is_container, is_user_function
 from imp2tf.lowering import adopted, lowered, materialized
-from imp2tf.opaque import call_library, keep_apart
+from imp2tf.opaque import call_library, change_array, keep_apart
 from imp2tf.ordering import made_by_program
 from imp2tf.plain_functions import plain_function
 from imp2tf.purity import (
+    CHANGING_ARRAYS,
+    TEXT_METHODS,
+    changes_first_argument,
     has_plain_new,
     is_impure_tensorflow,
     is_made_plainly,
@@ -41,7 +46,7 @@ from imp2tf.python_numbers import as_tensor
 from imp2tf.session import current
 from imp2tf.specs import Constant, Spec
 from imp2tf.stacked_lists import StackedList, call_with_list
-from imp2tf.values import Deferred, Growable, PyNumber, StandIn
+from imp2tf.values import Deferred, Growable, PyNumber, StandIn, call_method
 
 __all__ = ["call_foreign", "call_pure", "construct", "register_host_method"]
 
@@ -77,6 +82,11 @@ def call_foreign(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], c
         fall_back(ForeignCall, f"{library_name(function)} writes into an array that it is given")
     if is_numpy_function(function) and any(holds_runtime(materialized(value)) for value in (*args, *kwargs.values())):
         return computed(function, [materialized(value) for value in args], {name: materialized(value) for name, value in kwargs.items()})
+    owner = getattr(function, "__self__", None)
+    if changes_first_argument(function) and args and isinstance(args[0], (np.ndarray, Deferred)):
+        return change_array(function, *map(materialized, args), **{name: materialized(value) for name, value in kwargs.items()})
+    if isinstance(owner, np.ndarray) and function.__name__ in CHANGING_ARRAYS:
+        return change_array(call_method, owner, function.__name__, *args, **kwargs)
     if _is_base_init(function):
         return function(*args, **kwargs)
     if function is object.__new__:
@@ -135,7 +145,14 @@ def _is_text(element: Spec) -> bool:
         return all(map(_is_text, element.parts))
     if isinstance(element, Constant):
         return isinstance(element.value, str)
-    return isinstance(element, DeferredSpec) and (element.function in TEXTS or element.function.__name__ == "_join")
+    if not isinstance(element, DeferredSpec):
+        return False
+    if element.function is call_method:
+        name = element.parts[1].value if isinstance(element.parts[1], Constant) else ""
+        return name == "decode" or (name in TEXT_METHODS and _is_text(element.parts[0]))
+    if element.function in (operator.add, operator.mul, operator.mod):
+        return _is_text(element.parts[0]) or (element.function is not operator.mod and _is_text(element.parts[1]))
+    return element.function in TEXTS or element.function.__name__ == "_join"
 
 
 def _is_outer_object(value: Any) -> bool:
@@ -153,7 +170,7 @@ def _refuse_outer_iterators(function: Any, args: tuple[Any, ...], kwargs: dict[s
 
 def _holds_python(value: Any, level: int = 0) -> bool:
     """Whether a value holds Python values that only the run knows."""
-    if isinstance(value, (tuple, list, dict)) and level < 4:
+    if isinstance(value, (tuple, list, dict, collections.deque)) and level < 4:
         return any(_holds_python(item, level + 1) for item in (value.values() if isinstance(value, dict) else value))
     return isinstance(value, (Deferred, PyNumber))
 

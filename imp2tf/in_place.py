@@ -58,6 +58,9 @@ UPDATES = {"|": "update", "&": "intersection_update", "-": "difference_update", 
 
 def _container_in_place(op: str, a: Any, b: Any) -> Any:
     name = "extend" if op == "+" and not isinstance(a, (dict, set)) else UPDATES.get(op) if isinstance(a, set) else None
+    if isinstance(a, collections.Counter) and isinstance(b, collections.Counter) and op in ("+", "-", "|", "&"):
+        set_contents(a, contents(binary_operation(op, a, b)))
+        return a
     if isinstance(a, dict) and op == "|":
         name = "update"
     if isinstance(a, list) and op == "*" and isinstance(b, (int, PyNumber)):

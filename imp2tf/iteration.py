@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from imp2tf.alternatives import over, raise_error
+from imp2tf.alternatives import number_of, over, raise_error
 from imp2tf.arithmetic import run_operation
 from imp2tf.container_cursors import ContainerCursor, DequeCursor, ListCursor, ReversedCursor, TableCursor, ViewCursor
 from imp2tf.containers import append, listed, new_list
@@ -28,13 +28,13 @@ from imp2tf.cursors import (
 from imp2tf.dict_views import DictView
 from imp2tf.endless import Endless, EndlessCursor
 from imp2tf.errors import ForeignCall, NeedsValue, UnsupportedSyntax, fall_back
-from imp2tf.forcing import computed, example_or_none, tensor_of
+from imp2tf.forcing import computed, example_or_none, kept_class, kept_kind, tensor_of, words_of
 from imp2tf.heap import contents
 from imp2tf.kinds import is_container, is_users_iterable
 from imp2tf.object_fields import FieldsOf
 from imp2tf.places import Attribute
+from imp2tf.purity import is_numpy_function
 from imp2tf.refusals import as_eager, eager_error
-from imp2tf.results import Kept
 from imp2tf.session import current
 from imp2tf.values import (
     NUMBER_DTYPES,
@@ -112,7 +112,11 @@ def cursor_of(value: Any) -> Cursor:
         return ListCursor(listed(value))
     if isinstance(value, Deferred):
         items = items_of_array(value)
-        return StaticCursor(items) if items is not None else _array_cursor(value) or _no_cursor(value)
+        if items is not None:
+            return StaticCursor(items)
+        cursor = _array_cursor(value) or _no_cursor(value)
+        cursor.of_array = True
+        return cursor
     return _no_cursor(value) if isinstance(value, PyNumber) else _object_cursor(value)
 
 
@@ -129,6 +133,8 @@ def _tensor_of_array(value: Deferred) -> tuple[tf.Tensor, bool] | None:
 
 def _array_cursor(value: Deferred) -> Cursor | None:
     """Over the array that a tensor becomes, or over that array as a list."""
+    if kept_class(value) is np.ndarray:
+        return _kept_cursor(value)
     found = _tensor_of_array(value)
     if found is None:
         return _computed_cursor(value)
@@ -146,26 +152,52 @@ def _array_cursor(value: Deferred) -> Cursor | None:
     return MapCursor(lambda index: computed(python.getitem, (value, index)), RangeCursor(range(tensor.shape[0])))
 
 
+def _kept_cursor(value: Deferred) -> Cursor | None:
+    """Over an array that the run keeps: each item is looked up when the loop gets there."""
+    kind = kept_kind(value)
+    if kind is None or not kind.rank:
+        return None
+    bounds = RunRange(0, number_of(len, value), 1) if kind.dims is None else range(kind.dims[0])
+    return MapCursor(lambda index: computed(python.getitem, (value, index)), RangeCursor(bounds))
+
+
 def _computed_cursor(value: Deferred) -> Cursor | None:
-    """Over a vector that a function of NumPy gives and that nobody changes."""
-    example = None if isinstance(value.function, Kept) else example_or_none(value)
+    """Over a vector that a function of NumPy gives and that nobody changes, or over the parts of text."""
+    words = words_of(value)
+    if words is not None:
+        return MapCursor(_decoded, TensorCursor(words))
+    example = example_or_none(value)
     if not isinstance(example, np.ndarray) or example.ndim != 1 or example.dtype.kind not in "biuf":
         return None
     return MapCursor(_numpy_scalar, TensorCursor(tensor_of(value)))
 
 
 def items_of_array(value: Deferred) -> list[Any] | None:
-    """The items that ``list`` makes of an array, if they are known to be few."""
+    """The items that ``list`` makes of an array, or of several that a function of NumPy gives, if they are known to be few."""
+    if _gives_several(value):
+        return [computed(python.getitem, (value, place)) for place in range(len(value.example))]
     found = _tensor_of_array(value)
     shape = found[0].shape if found is not None else tf.TensorShape(None)
+    kept = kept_kind(value)
+    if kept is not None:
+        shape = tf.TensorShape(kept.dims)
     if shape.rank is None or (shape.rank > 0 and (shape[0] or MOST_LISTED + 1) > MOST_LISTED):
         return None
     cursor = _array_cursor(value)
     return cursor.known_items() if cursor is not None else None
 
 
+def _gives_several(value: Deferred) -> bool:
+    """Whether a function gives a tuple or list of arrays: of how many depends on no value, only on what kind of value it is given."""
+    return is_numpy_function(value.function) and isinstance(example_or_none(value), (tuple, list))
+
+
 def _numpy_scalar(item: tf.Tensor) -> Deferred:
     return Deferred(numpy_value, (item,))
+
+
+def _decoded(item: tf.Tensor) -> Deferred:
+    return Deferred(call_method, (_numpy_scalar(item), "decode"))
 
 
 def _no_cursor(value: Any) -> Cursor:

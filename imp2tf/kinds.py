@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import collections
 import enum
+import functools
 import types
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,8 @@ import tensorflow as tf
 from imp2tf.errors import is_library_file
 
 __all__ = [
-    "BY_IDENTITY", "LITERALS", "METHODS", "by_identity", "is_container", "is_drop_in", "is_user_function", "is_users_iterable",
-    "known_by_identity",
+    "AS_PROGRAM", "BY_IDENTITY", "LITERALS", "METHODS", "by_identity", "is_container", "is_drop_in", "is_user_function",
+    "is_users_iterable", "known_by_identity",
 ]
 
 LITERALS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range)
@@ -21,6 +23,8 @@ BY_IDENTITY = (type, types.ModuleType, types.BuiltinFunctionType, tf.DType, np.u
 METHODS = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
            types.ClassMethodDescriptorType, staticmethod, classmethod)
 CONTAINERS = (list, dict, set, collections.deque)
+# Classes of the standard library that are plain Python over lists and dicts: their methods are converted like the program's.
+AS_PROGRAM: tuple[Any, ...] = (collections.ChainMap, collections.UserDict, collections.UserList)
 by_identity: list[type] = []
 
 
@@ -31,8 +35,24 @@ def known_by_identity(cls: type) -> None:
 
 def is_user_function(value: object) -> bool:
     """Whether `value` is a Python function of the user's program."""
-    return isinstance(value, types.FunctionType) and not is_library_file(value.__code__.co_filename) and (
-        value.__code__.co_filename != "<string>")  # what dataclasses and namedtuples generate
+    if not isinstance(value, types.FunctionType):
+        return False
+    name = value.__code__.co_filename
+    return (not is_library_file(name) and name != "<string>") or value.__code__ in _CODES  # "<string>": what dataclasses generate
+
+
+def _codes() -> Iterator[types.CodeType]:
+    for cls in AS_PROGRAM:
+        for member in vars(cls).values():
+            function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+            if isinstance(function, types.FunctionType):
+                yield function.__code__
+    for name, function in vars(functools).items():
+        if isinstance(function, types.FunctionType) and "_from_" in name:  # the methods that `total_ordering` adds
+            yield function.__code__
+
+
+_CODES = frozenset(_codes())
 
 
 def is_users_iterable(value: Any) -> bool:

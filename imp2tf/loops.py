@@ -1,9 +1,10 @@
 """What ``while`` and ``for`` share: run in Python while Python decides, in the graph from the moment a tensor does."""
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import tensorflow as tf
@@ -214,8 +215,23 @@ def run_for(cursor: Cursor, visit: Callable[[Any], None], orelse: Callable[[], N
         return
     for box in cursor.boxes:
         state = state.plus(box)
-    run_loop(LoopParts(cursor.has_next, lambda: visit_item(cursor.next(), visit, state), orelse, state, exits, site, cursor.most,
-                       tuple(isinstance(box, Position) for box in cursor.boxes), expected))
+    parts = LoopParts(cursor.has_next, lambda: visit_item(cursor.next(), visit, state), orelse, state, exits, site, cursor.most,
+                      tuple(isinstance(box, Position) for box in cursor.boxes), expected)
+    with _over_array(cursor):
+        run_loop(parts)
+
+
+@contextlib.contextmanager
+def _over_array(cursor: Cursor) -> Iterator[None]:
+    session = active()
+    if session is None or not cursor.of_array:
+        yield
+        return
+    session.over_arrays += 1
+    try:
+        yield
+    finally:
+        session.over_arrays -= 1
 
 
 def _rolled(cursor: Cursor, visit: Callable[[Any], None], state: State, site: Hashable) -> bool:

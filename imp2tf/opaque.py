@@ -16,11 +16,12 @@ from typing import Any, NoReturn
 import numpy as np
 import tensorflow as tf
 
-from imp2tf.effects import has_pending_writes, host_call, host_value, pending_owners, site_of
+from imp2tf.effects import has_pending_writes, host_call, host_check, host_value, pending_owners, site_of
 from imp2tf.errors import ForeignCall, UnexpectedResult, fall_back
 from imp2tf.exceptions import innermost, user_frames
 from imp2tf.heap import contents
 from imp2tf.kinds import is_container
+from imp2tf.own_arrays import learn_to_change
 from imp2tf.purity import library_name, module_of
 from imp2tf.reach import reach_of
 from imp2tf.results import ANYTHING, NEVER_AGAIN, Changed, Kept, Kind, Live, Profile, Site, name_of_callee, watched_arguments
@@ -29,12 +30,12 @@ from imp2tf.session import Session, current
 from imp2tf.tf_compat import tape_may_record
 from imp2tf.values import Deferred, Growable, PyNumber, StandIn, Union, numpy_value
 
-__all__ = ["call_disabled", "call_library", "call_method_of_kept", "change_array", "keep_apart", "refuse_looking"]
+__all__ = ["call_disabled", "call_library", "call_method_of_kept", "change_array", "is_left_to_python", "keep_apart", "refuse_looking"]
 
 # What these do depends on the frames that call them, or cannot be done from a run.
 LEFT_TO_PYTHON = frozenset({
-    "pdb", "bdb", "inspect", "traceback", "warnings", "importlib", "gc", "tracemalloc", "signal", "atexit", "asyncio", "multiprocessing",
-    "concurrent", "IPython", "ipdb", "pytest", "unittest",
+    "pdb", "bdb", "inspect", "traceback", "warnings", "_warnings", "importlib", "gc", "tracemalloc", "signal", "atexit", "asyncio",
+    "multiprocessing", "concurrent", "IPython", "ipdb", "pytest", "unittest",
 })
 BUILTINS_LEFT_TO_PYTHON = frozenset({
     "breakpoint", "compile", "delattr", "dir", "eval", "exec", "globals", "id", "locals", "setattr", "vars", "__import__", "_getframe",
@@ -70,7 +71,7 @@ def call_library(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     session, name = current(), library_name(function)
     refuse_looking(function, kwargs)
     reason = f"{name} may have effects outside the graph"
-    if session.embedded or _is_left_to_python(function):
+    if session.embedded or is_left_to_python(function):
         fall_back(ForeignCall, reason)
     owner = _owner(function)
     given = (owner, *args, *kwargs.values())
@@ -114,7 +115,8 @@ def call_method_of_kept(owner: Deferred, cls: type, name: str, args: tuple[Any, 
     return _made(session, lambda subject, *values, **named: getattr(subject, name)(*values, **named), name, (owner, *args), kwargs, kind)
 
 
-def _is_left_to_python(function: Any) -> bool:
+def is_left_to_python(function: Any) -> bool:
+    """Whether what a function of a library does depends on the frames or the thread that call it, or cannot be done from a run."""
     module, name, owner = module_of(function).partition(".")[0], name_of_callee(function), _owner(function)
     of_owner = type(owner).__module__.partition(".")[0]
     if OF_THREADS & {module, of_owner} or (module in ("_thread", "threading", "numpy") and name in FUNCTIONS_OF_THREADS):
@@ -168,7 +170,7 @@ def _is_unknown(session: Session, value: Any, level: int = 0) -> bool:
         found = contents(value)
         parts = found.values() if isinstance(found, dict) else () if isinstance(found, (Growable, Union)) else found
         return level > 3 or any(_is_unknown(session, one, level + 1) for one in parts)
-    if isinstance(value, (np.ndarray, np.generic)):
+    if isinstance(value, (np.ndarray, np.generic, tf.TensorShape)):
         return False
     return id(value) not in session.sources
 
@@ -230,15 +232,30 @@ def _note_reached(session: Session, reason: str, reached: dict[int, Any]) -> Non
 
 
 # ------------------------------------------------------------------------------------------------ arrays of the program
-def change_array(function: Callable[..., Any], owner: Any, *args: Any) -> None:
+def change_array(function: Callable[..., Any], owner: Any, *args: Any, **kwargs: Any) -> None:
     """Let the run call `function`, which changes an array of the program in place."""
     session = current()
     if isinstance(owner, np.ndarray) or (isinstance(owner, Deferred) and not isinstance(owner.function, Kept)):
         leave_in_place(session, owner)
-    if not isinstance(owner, Deferred) or not isinstance(owner.function, Live) or session.embedded or session.trying:
-        fall_back(ForeignCall, f"an element of a {type(owner).__name__} is assigned")
-    _note_changed(session, owner.function())
+    shared = (owner.function,) if isinstance(owner.function, Live) else owner.function.kind.shared
+    if shared is None or session.embedded or (shared and (session.trying or kwargs)):
+        fall_back(ForeignCall, "an array is changed that others may know")
+    if not shared:
+        _change_own(session, function, (owner, *args), kwargs)
+        return
+    for live in shared:
+        _note_changed(session, live())
     host_call(function, owner, *args)
+
+
+def _change_own(session: Session, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Let the run change an array of the call. Python that makes the call again makes the array anew."""
+    session.counts["library_calls"] += 1
+    if session.counts["library_calls"] > MOST_CALLS:
+        fall_back(ForeignCall, "an array is changed in a loop that is unrolled")
+    if session.loops and session.over_arrays:
+        fall_back(ForeignCall, "an array is changed in a loop over another, where Python is faster than a graph that calls it")
+    host_check(function, args, kwargs, getattr(function, "__name__", "a function"))
 
 
 def _note_changed(session: Session, array: np.ndarray) -> None:
@@ -249,10 +266,9 @@ def _note_changed(session: Session, array: np.ndarray) -> None:
 
 
 def leave_in_place(session: Session, array: Any) -> NoReturn:
-    """Trace again, with an array of the program left where it is: what is done with it is done by the run, in order."""
-    source = session.origins.get(id(array))
-    if source is not None and not session.embedded:
-        session.relaxations.live.add(source)
+    """Trace again, with an array left to the run: what is done with it is done by the run, in order."""
+    if not session.embedded:
+        learn_to_change(session, array)
     fall_back(ForeignCall, "an array is changed in place")
 
 

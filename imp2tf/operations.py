@@ -93,15 +93,18 @@ def _container_operation(op: str, a: Any, b: Any) -> Any:
         return repeated_list(*((b, a) if isinstance(a, PyNumber) else (a, b)))
     if isinstance(a, list) or isinstance(b, list):
         return binary(op, _as_operand(a), _as_operand(b))
+    if op in ("+", "-", "|", "&") and isinstance(a, collections.Counter) and isinstance(b, collections.Counter):
+        return invoke(_counted, (op, a, b), {})
     if op == "|" and isinstance(a, dict) and isinstance(b, dict) and not isinstance(contents(a), Table):
         made = copied(a, deep=False)
         container_method(ContainerMethod(made, "update"), (b,), {})
         return made
     if op in ("-", "&") and isinstance(b, set) and isinstance(contents(b), Table) and isinstance(a, (set, frozenset)):
         return invoke(_difference if op == "-" else _intersection, (static(a, op) if is_container(a) else a, b), {})
-    if isinstance(a, (dict, set)) and isinstance(b, (dict, set, frozenset)):
-        x, y = static(a, op), static(b, op) if is_container(b) else b
-        return new(BINARY[op](x, y))
+    if isinstance(a, (dict, set, frozenset)) and isinstance(b, (dict, set, frozenset)):
+        x, y = (static(one, op) if is_container(one) else one for one in (a, b))
+        made = BINARY[op](x, y)
+        return new(made) if is_container(made) else made
     return fall_back(ForeignCall, f"{op} on a {type(a).__name__} and a {type(b).__name__}")
 
 
@@ -111,6 +114,19 @@ def _difference(known: Any, other: Any) -> Any:
 
 def _intersection(known: Any, other: Any) -> Any:
     return {one for one in tuple(known) if one in other}
+
+
+def _counted(op: str, a: Any, b: Any) -> Any:
+    made: Any = collections.Counter()
+    for key in [*a, *[one for one in b if one not in a]]:
+        x, y = a[key], b[key]
+        if op in ("+", "-"):
+            count = x + y if op == "+" else x - y
+        else:
+            count = x if (x > y) == (op == "|") else y
+        if count > 0:
+            made[key] = count
+    return made
 
 
 def _as_operand(value: Any) -> Any:

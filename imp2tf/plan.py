@@ -45,6 +45,9 @@ class Recorder(ElementRecipes):
             return self._one_of(value)
         if isinstance(value, Deferred):
             return self._deferred(value)
+        outside = value.after_run() if isinstance(value, StandIn) else None
+        if outside is not None:
+            return self._deferred(outside)
         if value is LOST:
             fall_back(LostValue, "an object made anew in a branch or loop leaves the function")
         if isinstance(value, tuple):

@@ -2,8 +2,9 @@
 
 The program is left as it is, but for each call: ``f(x)`` becomes ``imp2tf_entered(f, site)(x)``, which gives back `f` itself,
 a form of it that is watched in the same way if it is the user's function, or a wrapper if it is a call that no graph can
-look into. A *recording* notes what such calls return, so that a graph can be made that makes them. A *replay* gives the
-results of those that a graph had made before it could not go on, and lets the program run on from there.
+look into. Where a statement calls methods by itself, ``with m:`` becomes ``with imp2tf_managed(m):``, and ``for x in xs:`` becomes
+``for x in imp2tf_iterated(xs):``. A *recording* notes what such calls return, so that a graph can be made that makes them. A *replay*
+gives the results of those that a graph had made before it could not go on, and lets the program run on from there.
 """
 from __future__ import annotations
 
@@ -29,13 +30,16 @@ from imp2tf.disabled import is_disabled
 from imp2tf.disk_cache import kept_or_made
 from imp2tf.errors import Fallback
 from imp2tf.kinds import is_drop_in, is_user_function
+from imp2tf.opaque import is_left_to_python
 from imp2tf.purity import has_plain_new, is_numpy_function, is_pure, is_tensorflow
 from imp2tf.results import Changed, Profile, Raised, Site, is_fresh, kind_of, name_of_callee, watched_arguments
 from imp2tf.source import SourceUnavailable, bind, compile_node, lambda_to_function, read
 
 __all__ = ["Done", "History", "Recording", "Replay", "is_passed", "watched", "watching"]
 
-ENTERED = "imp2tf_entered"
+ENTERED, MANAGED, ITERATED = "imp2tf_entered", "imp2tf_managed", "imp2tf_iterated"
+ITERATING: tuple[Any, ...] = (enumerate, list, map, max, min, sorted, sum, tuple, zip)  # what takes the items of what it is given
+MADE_MANAGER = contextlib.contextmanager(lambda: iter(())).__code__
 RESIZED = (list, collections.deque)
 RESIZING = frozenset({"append", "appendleft", "clear", "extend", "extendleft", "insert", "pop", "popleft", "remove"})
 OWN_REFERENCES = 3  # to a list that nobody but a `Recording` has
@@ -70,6 +74,49 @@ def _entered(function: Any, place: tuple[str, int]) -> Any:
     return function if watcher is None else watcher.entered(function, place)
 
 
+def _managed(manager: Any) -> Any:
+    """What a ``with`` statement is given instead of a manager."""
+    methods = [getattr(type(manager), name, None) for name in ("__enter__", "__exit__")]
+    return _Manager(manager) if _thread.watcher is not None and all(map(is_user_function, methods)) else manager
+
+
+def _iterated(value: Any) -> Any:
+    """What a loop is given instead of an iterable."""
+    method = getattr(type(value), "__iter__", None)
+    return _Items(_entered(method, ("", 0))(value)) if _thread.watcher is not None and is_user_function(method) else value
+
+
+def _iterating(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    return function(*map(_iterated, args), **kwargs)
+
+
+class _Manager:
+    """A manager of the user, whose methods are watched."""
+
+    def __init__(self, manager: Any) -> None:
+        self._manager = manager
+
+    def __enter__(self) -> Any:
+        return _entered(type(self._manager).__enter__, ("", 0))(self._manager)
+
+    def __exit__(self, *told: Any) -> Any:
+        return _entered(type(self._manager).__exit__, ("", 0))(self._manager, *told)
+
+
+class _Items:
+    """An iterator that the user's ``__iter__`` has given, whose method is watched if it is the user's."""
+
+    def __init__(self, iterator: Any) -> None:
+        self._iterator = iterator
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        method = getattr(type(self._iterator), "__next__", None)
+        return _entered(method, ("", 0))(self._iterator) if is_user_function(method) else next(self._iterator)
+
+
 # ------------------------------------------------------------------------------------------------ watched functions
 class _Calls(gast.NodeTransformer):
     """Puts the hook around what is called, in the function's own code."""
@@ -87,6 +134,26 @@ class _Calls(gast.NodeTransformer):
             gast.copy_location(new, node)
         node.func = hook
         return node
+
+    def visit_withitem(self, node: gast.withitem) -> gast.withitem:
+        self.generic_visit(node)
+        node.context_expr = self._given(MANAGED, node.context_expr)
+        return node
+
+    def visit_For(self, node: gast.For) -> gast.For:
+        self.generic_visit(node)
+        node.iter = self._given(ITERATED, node.iter)
+        return node
+
+    def visit_comprehension(self, node: gast.comprehension) -> gast.comprehension:
+        self.generic_visit(node)
+        node.iter = self._given(ITERATED, node.iter)
+        return node
+
+    def _given(self, hook: str, value: Any) -> gast.Call:
+        """What a hook makes of a value."""
+        made = gast.Call(gast.copy_location(gast.Name(hook, gast.Load(), None, None), value), [value], [])
+        return gast.copy_location(made, value)
 
     def _as_it_is(self, node: Any) -> Any:
         return node
@@ -111,7 +178,7 @@ def _rewritten(function: types.FunctionType) -> types.FunctionType:
     if found is None:
         return function
     code, updates = found
-    watched = bind(_with_own_constants(code, function.__code__), function, {ENTERED: _entered})
+    watched = bind(_with_own_constants(code, function.__code__), function, _HOOKS)
     watched.__imp2tf_updates__ = updates  # type: ignore[attr-defined]
     return watched
 
@@ -127,7 +194,10 @@ def _compiled(function: types.FunctionType) -> tuple[types.CodeType, Updates] | 
     updates = updates_of(node, function.__qualname__)
     calls = _Calls(source.filename)
     node.body = [calls.visit(statement) for statement in node.body]
-    return compile_node(source, node, function, (ENTERED,)), updates
+    return compile_node(source, node, function, tuple(_HOOKS)), updates
+
+
+_HOOKS = {ENTERED: _entered, MANAGED: _managed, ITERATED: _iterated}
 
 
 def _with_own_constants(code: types.CodeType, original: types.CodeType) -> types.CodeType:
@@ -160,8 +230,12 @@ class _Watcher:
         site: Site = (*place, name_of_callee(function))
         if is_disabled(function):
             return self.called(function, site)
+        if any(function is one for one in ITERATING):
+            return functools.partial(_iterating, self.called(function, site))
         if isinstance(function, types.FunctionType) and is_user_function(function):
             return _watched(function)
+        if getattr(function, "__code__", None) is MADE_MANAGER and is_user_function(function.__wrapped__):
+            return contextlib.contextmanager(_watched(function.__wrapped__))
         inner = getattr(function, "__func__", None)
         if isinstance(function, types.MethodType) and isinstance(inner, types.FunctionType) and is_user_function(inner):
             return self.called(function, site) if is_disabled(inner) else types.MethodType(_watched(inner), function.__self__)
@@ -206,7 +280,8 @@ class Recording(_Watcher):
         owner: Any = getattr(function, "__self__", None)
         if type(owner) in RESIZED and isinstance(function, types.BuiltinMethodType) and function.__name__ in RESIZING:
             self._lengths.setdefault(id(owner), (owner, len(owner)))
-        if not is_disabled(function) and (is_tensorflow(function) or is_pure(function) or is_numpy_function(function)):
+        if not is_disabled(function) and (
+                is_tensorflow(function) or is_pure(function) or is_numpy_function(function) or is_left_to_python(function)):
             return function
         return functools.partial(self._call, function, site)
 

@@ -24,7 +24,8 @@ import tensorflow as tf
 from imp2tf.tf_compat import IMPURE_TENSORFLOW
 
 __all__ = [
-    "MUTATING_ARRAY_METHODS", "MUTATING_CONTAINER_METHODS", "has_plain_new", "is_impure_tensorflow", "is_made_plainly", "is_numpy_function",
+    "CHANGING_ARRAYS", "MUTATING_ARRAY_METHODS", "MUTATING_CONTAINER_METHODS", "TEXT_METHODS",
+    "changes_first_argument", "has_plain_new", "is_impure_tensorflow", "is_made_plainly", "is_numpy_function",
     "is_pure", "is_pure_method", "is_tensorflow", "library_name", "module_of", "works_on_values", "writes_into_argument",
 ]
 
@@ -117,6 +118,11 @@ MUTATING_ARRAY_METHODS = frozenset({
     "__irshift__", "__isub__", "__itruediv__", "__ixor__", "__setitem__", "__setstate__", "byteswap", "dump", "fill", "itemset",
     "partition", "put", "resize", "setfield", "setflags", "sort", "tofile",
 })
+CHANGING_ARRAYS = frozenset({"fill", "partition", "put", "sort"})  # of these, the methods that leave its shape and dtype
+TEXT_METHODS = frozenset({  # those that give text again
+    "capitalize", "casefold", "center", "expandtabs", "format", "join", "ljust", "lower", "lstrip", "removeprefix", "removesuffix",
+    "replace", "rjust", "rstrip", "strip", "swapcase", "title", "upper", "zfill",
+})
 MUTATING_CONTAINER_METHODS = frozenset({
     "__delitem__", "__iadd__", "__iand__", "__imul__", "__ior__", "__isub__", "__ixor__", "__setitem__", "add", "append", "appendleft",
     "clear", "difference_update", "discard", "extend", "extendleft", "insert", "intersection_update", "move_to_end", "pop", "popitem",
@@ -185,6 +191,13 @@ def is_numpy_function(function: Any) -> bool:
         return True
     module, name = module_of(function), getattr(function, "__name__", "")
     return module.partition(".")[0] == "numpy" and ".random" not in module and name not in IMPURE_NUMPY and not isinstance(function, type)
+
+
+def changes_first_argument(function: Any) -> bool:
+    """Whether a function of NumPy changes the array that it is given first."""
+    if function in (np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask):
+        return True
+    return isinstance(getattr(function, "__self__", None), np.ufunc) and function.__name__ == "at"
 
 
 def writes_into_argument(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

@@ -39,6 +39,7 @@ class Relaxations:
     fixed: set[Source] = dataclasses.field(default_factory=set)  # lists that need a graph for each length
     kinds_of_lists: dict[Source, Any] = dataclasses.field(default_factory=dict)  # the kind of the elements of `lists`
     live: set[Source] = dataclasses.field(default_factory=set)  # NumPy arrays that the function changes
+    made: set[Any] = dataclasses.field(default_factory=set)  # where it makes those that it changes itself
     seeded: bool = False  # the function sets a seed itself
     drawn_by_host: bool = False  # Python that the graph calls may draw random numbers too
     ends_by_run: bool = False  # only the run knows where an iterator of the program ends
@@ -83,7 +84,7 @@ class Relaxations:
 
     def learned(self) -> tuple[Any, ...]:
         """What traces find out themselves; where it differs after one that failed, another may not."""
-        return self.seeded, self.drawn_by_host, self.ends_by_run, len(self.live), len(self.numbers)
+        return self.seeded, self.drawn_by_host, self.ends_by_run, len(self.live), len(self.made), len(self.numbers)
 
     def number(self, source: Source) -> bool:
         """Whether a Python number found there is an input of the graph rather than a constant."""

@@ -17,7 +17,7 @@ import tensorflow as tf
 from imp2tf.session import current
 from imp2tf.values import NUMBER_DTYPES, NUMBER_TYPES, Deferred, PyNumber, Union
 
-__all__ = ["ANYTHING", "NEVER_AGAIN", "Array", "Changed", "Kept", "Kind", "Live", "Object", "Plain", "Profile", "Raised", "Site",
+__all__ = ["ANYTHING", "NEVER_AGAIN", "Array", "Changed", "Kept", "Kind", "Live", "Object", "Parts", "Plain", "Profile", "Raised", "Site",
            "is_fresh", "join_kinds", "kind_of", "name_of_callee", "watched_arguments"]
 
 Site = tuple[str, int, str]  # the file and line of a call, and the name of what is called
@@ -142,12 +142,18 @@ class Array(Dense):
 
 @dataclasses.dataclass(frozen=True)
 class Object(Kind):
-    """Any object, kept by the run; its class if it is always the same, and the dtype and rank of an array."""
+    """Any object, kept by the run; its class if it is always the same, and the dtype and rank of an array.
+
+    `shared`: the arrays of the program with which an array may share its memory, None if that is not known. `dims`: the shape that
+    it always has.
+    """
 
     cls: type | None = None
     dtype: str | None = None
     rank: int | None = None
     example: Any = dataclasses.field(default=None, compare=False, repr=False)
+    shared: tuple[Any, ...] | None = dataclasses.field(default=None, compare=False, repr=False)
+    dims: tuple[int, ...] | None = dataclasses.field(default=None, compare=False)
 
     def dtypes(self) -> list[tf.DType]:
         return [tf.int64]

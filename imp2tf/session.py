@@ -172,6 +172,7 @@ class Session:
         # Whether elements were changed. And 1 if an object may stand in two lists of run-time length, 2 if also twice in one list.
         self.changed_elements, self.shared_elements = False, 0
         self.kept: list[Any] = []  # objects that the trace knows by id: they must live as long as it
+        self.made: list[tuple[Any, Any]] = []  # arrays of the call, and where it makes them (`imp2tf.own_arrays`)
         self.callbacks: list[Any] = []  # see `callback`
         self.loop_memo: dict[Hashable, Any] = {}
         self.activations: list[Any] = []
@@ -183,6 +184,7 @@ class Session:
         self.regions = 0
         self.loop_depth = 0  # the log depth of the innermost body of a loop
         self.loops = 0  # how many of the regions are bodies of loops
+        self.over_arrays = 0  # how many loops over the items of arrays are being traced
         self.rolled = 0  # how many of these stand for turns of a known number
         self.unrolled: set[Hashable] = set()  # loops whose turns were found to differ
         self.unlike_seen: set[Hashable] = set()  # loops that cannot be traced as their first turn lets expect

@@ -49,11 +49,17 @@ class StackedList:
 
 
 TAKES_STACKED = (tf.convert_to_tensor, tf.reduce_sum, tf.reduce_mean, tf.reduce_max, tf.reduce_min, tf.reduce_prod, tf.cast, tf.shape,
-                 tf.reduce_any, tf.reduce_all, tf.identity, tf.sort, tf.argmax, tf.argmin, tf.cumsum, tf.reverse, tf.squeeze, tf.size)
+                 tf.reduce_any, tf.reduce_all, tf.identity, tf.sort, tf.argmax, tf.argmin, tf.cumsum, tf.reverse, tf.squeeze, tf.size,
+                 tf.one_hot, tf.reshape, tf.expand_dims, tf.abs, tf.square, tf.sqrt, tf.exp, tf.unique, tf.norm, tf.nn.softmax,
+                 tf.math.reduce_std, tf.math.reduce_variance, tf.math.log, tf.math.bincount, tf.gather, tf.boolean_mask,
+                 tf.clip_by_value, tf.argsort, tf.tile, tf.strings.reduce_join)
 
 
 def call_with_list(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Call a TensorFlow function on a list of run-time length, by the tensor of its elements."""
+    if function is tf.gather and len(args) > 1 and isinstance(args[1], StackedList) and not isinstance(args[0], StackedList):
+        leave_to_python_if(tf.equal(growable_length(args[1].found), 0), "tf.gather of a list of indices that is empty at run time")
+        return run_operation(function, args[0], args[1].stack(), *args[2:], **kwargs)
     grown = next((value for value in args[:1] if isinstance(value, StackedList)), None)
     rest = (*args[1:], *kwargs.values())
     if grown is None or any(isinstance(value, StackedList) for value in rest):

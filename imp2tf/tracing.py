@@ -100,6 +100,7 @@ class Tracer:
         self.relaxations = Relaxations(declared=declared, profile=self.profile, presuming=self.options.reduce_retracing)
         if self.options.speculate and not self.options.fullgraph:
             self.relaxations.given_up = set()
+        self.reconsidered = False  # whether it was tried again to relax what steered Python
         self.failed_assumptions: collections.Counter[Location | None] = collections.Counter()
         self.counts: collections.Counter[str] = collections.Counter()
         self.fallbacks: dict[tuple[str, Location | None], FallbackRecord] = {}
@@ -162,6 +163,7 @@ class Tracer:
                 raise Recompiled(f"{self.name} needs another graph: {self._last_miss()}")
             if not self._pays(rivals):
                 return RecompileLimit(f"traced {self.counts['traces']} times; {self._last_miss()}")
+            self._reconsider(rivals)
             try:
                 with self.account.tracing():
                     return self._trace(values)
@@ -250,6 +252,12 @@ class Tracer:
         if found:
             self.relaxations.presume_nothing()
         return found
+
+    def _reconsider(self, rivals: int) -> None:
+        """Once, before the limit is reached, try again to relax what was in the way: the program may have come to its steady state."""
+        if not self.reconsidered and rivals >= max(self.options.recompile_limit // 2, 2):
+            self.reconsidered = True
+            self.relaxations.constant.clear()
 
     def _give_up_relaxing(self) -> None:
         """Keep what was relaxed constant from now on, because it steers Python."""

@@ -154,13 +154,15 @@ class Deferred:
     made where it is needed: in a print, an exception, a returned or stored value.
     """
 
-    __slots__ = ("args", "example", "function", "kwargs")
+    __slots__ = ("args", "example", "function", "kwargs", "weight")
     example: Any  # a value of the kind that the run will find, once somebody has computed one
+    weight: int  # how many functions there are in it, those of a value that it holds twice counted twice
 
     def __init__(self, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> None:
         self.function = function
         self.args = tuple(args)
         self.kwargs = dict(kwargs or {})
+        self.weight = 1 + sum(one.weight for one in (*self.args, *self.kwargs.values()) if isinstance(one, Deferred))
 
     def __repr__(self) -> str:
         return f"<{getattr(self.function, '__name__', 'value')}(...) of run-time values>"
@@ -186,6 +188,14 @@ class StandIn:
 
     what = "an iterator"
     ends = True
+
+    def after_run(self) -> Deferred | None:
+        """What it is outside of the trace, if it may leave it."""
+        return None
+
+    def attribute(self, name: str) -> Any:
+        """What the program finds under a name."""
+        return self.refuse()
 
     def refuse(self) -> NoReturn:
         """Fall back: this use of the value is left to Python."""

@@ -1,9 +1,9 @@
 """Library calls made by graphs: what they return, change and raise; and substitutes for them."""
 from __future__ import annotations
 
-import collections
 import itertools
 import math
+import optparse
 import pathlib
 import random
 import threading
@@ -209,22 +209,22 @@ def test_another_kind_after_a_file_was_written_is_an_error(tmp_path: pathlib.Pat
 
 
 def test_an_argument_kept_on_a_later_call_only_is_an_error() -> None:
-    known = collections.UserDict({1: [0]})
+    known = optparse.Values({"one": [0]})
 
     def remembers(x):
         values = [4]
-        got = known.setdefault(1, values)
+        got = known.ensure_value("one", values)
         values.append(5)
         return x, got
 
     converted = convert(remembers)
     assert [converted(ONE)[1] for _ in range(2)] == [[0], [0]]
-    del known[1]
-    with pytest.raises(imp2tf.ConversionError, match="setdefault kept an object that it was given, unlike before"):
+    del known.one
+    with pytest.raises(imp2tf.ConversionError, match="ensure_value kept an object that it was given, unlike before"):
         converted(ONE)
-    assert known == {1: [4]}
-    del known[1]
-    assert converted(ONE)[1] is known[1] and known == {1: [4, 5]}
+    assert known.one == [4]
+    del known.one
+    assert converted(ONE)[1] is known.one and known.one == [4, 5]
 
 
 def test_a_slow_call_is_waited_for_in_order(capsys: pytest.CaptureFixture[str]) -> None:

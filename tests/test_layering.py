@@ -44,10 +44,11 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             "alternatives", "python_numbers", "arithmetic", "array_items", "object_fields", "attributes", "attribute_writes", "calls",
             "constants", "container_cursors", "container_items", "container_methods", "containers", "copies", "cursors", "deferred_calls",
-            "dict_views", "elements", "endless", "fallible", "first_items", "forcing", "foreign", "format_fields", "generated_methods",
+            "dict_views", "elements", "endless", "exit_stacks",
+            "fallible", "first_items", "forcing", "foreign", "format_fields", "generated_methods",
             "generators",
             "growable_items", "iterables", "iteration", "lengths", "loops", "lowering", "managers", "module_attributes", "opaque",
-            "operations", "operator_methods", "in_place", "picking", "plain_functions", "refusals",
+            "operations", "operator_methods", "in_place", "own_arrays", "picking", "plain_functions", "refusals",
             "runs", "searches", "stacked_lists", "state_lists", "substitution", "table_items",
             "texts", "try_state", "user_iterators",
         ),

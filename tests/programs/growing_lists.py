@@ -783,3 +783,30 @@ def mean_of_losses_after_updates() -> World:
             rows.append(tf.stack([x, x]))
         return tf.reduce_mean(losses), tf.reduce_sum(losses), tf.reduce_mean(rows), tf.convert_to_tensor(losses)
     return fn, each(f32([1.0, 2.0]), f32([]), f32([3.0])), lambda: weight
+
+
+@program("growing_lists", graph=True)
+def given_to_functions_of_one_tensor() -> World:
+    def fn(xs, limit):
+        places, values = [], []
+        for i, x in enumerate(xs):
+            if x > limit:
+                places.append(i)
+                values.append(x)
+        return (tf.gather(xs, places), tf.one_hot(places, 4), tf.reshape(values, [1, -1]), tf.norm(values), tf.sqrt(values),
+                tf.nn.softmax(values), tf.math.reduce_std(values), tf.argsort(values), tf.abs(places), tf.square(values))
+    return fn, [call(f32([1.0, 4.0, 3.0]), f32(2.0)), call(f32([1.0, 2.5]), f32(2.0)), call(f32([5.0, 2.5, 3.0, 9.0]), f32(2.0))]
+
+
+@program("growing_lists")
+def given_to_functions_of_one_tensor_when_empty() -> World:
+    def fn(xs, limit, name):
+        places = []
+        for i, x in enumerate(xs):
+            if x > limit:
+                places.append(i)
+        if name == "gather":
+            return tf.gather(xs, places)
+        return tf.one_hot(places, 4) if name == "one_hot" else tf.square(places)
+    calls = [call(f32([1.0, 4.0]), f32(limit), name) for name in ("gather", "one_hot", "square") for limit in (2.0, 9.0)]
+    return fn, calls

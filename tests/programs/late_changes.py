@@ -419,3 +419,22 @@ def presence_of_a_variable_of_a_module() -> World:
         return hasattr(settings, "extra"), hasattr(settings, "debug"), getattr(settings, "debug", -1.0), hasattr(settings, "__name__")
     calls = [call(f32(0.0)), after(add, f32(0.0)), call(f32(2.0)), after(remove, f32(0.0)), call(f32(3.0))]
     return fn, calls, lambda: [name for name in vars(settings) if not name.startswith("_")]
+
+
+@program("late_changes", graph=True, repeat=4)
+def ring_that_fills() -> World:
+    class Ring:
+        def __init__(self):
+            self.items, self.count = [None] * 3, 0
+
+        def put(self, value):
+            self.items[self.count % 3] = value
+            self.count += 1
+            return [item for item in self.items if item is not None]
+
+    ring = Ring()
+
+    def fn(x):
+        held = ring.put(x)
+        return tf.add_n(held) / len(held)
+    return fn, [call(f32(value)) for value in (0.0, 3.0, 1.0, 2.0)], lambda: (ring.items, ring.count)

@@ -360,3 +360,29 @@ def tf_print_before_an_operation_that_fails() -> World:
         tf.print("after", y)
         return y
     return fn, each(f32(0.0), f32(1.0), f32(5.0), f32(0.0))
+
+
+@program("prints_effects", graph=True, repeat=3)
+def printed_into_text_made_in_the_call() -> World:
+    def fn(x):
+        text = io.StringIO()
+        print("x", float(x), file=text, end="")
+        if x > 1.0:
+            print(" large", file=text)
+        text.write("end")
+        return text.getvalue()
+    return fn, each(f32(1.0), f32(2.0))
+
+
+@program("prints_effects", graph=True, repeat=3)
+def printed_into_text_of_the_program() -> World:
+    class Log:
+        def __init__(self):
+            self.text = io.StringIO()
+
+        def note(self, x):
+            print(f"x={float(x):.1f}", x * 2, file=self.text, sep=" | ")
+            return x * 2
+
+    log = Log()
+    return log.note, each(f32(1.0), f32(2.0)), log.text.getvalue

@@ -1,6 +1,8 @@
 """Random numbers under a seed: eager's stream, in loops and branches, with gradients, and seeds set inside."""
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import tensorflow as tf
 
@@ -451,3 +453,23 @@ def categories_of_a_batch_of_any_size_beside_python() -> World:
         drawn = tf.random.categorical(logits, 3, tf.int32)
         return drawn, outside(drawn)
     return fn, each(f32([[1.0, 2.0, 3.0]]), f32([[0.0, 0.0], [1.0, 5.0]]), f32([[4.0, 1.0]]), f32([[0.5, 0.5, 0.1, 2.0]]))
+
+
+@program("random_numbers", graph=True, repeat=3)
+def lists_shuffled_by_python() -> World:
+    order = [0, 1, 2, 3]
+    rng = random.Random(3)
+    rows = [[1.0], [2.0], [3.0]]
+
+    def fn(x):
+        mine = list(range(4))
+        random.shuffle(mine)
+        rng.shuffle(order)
+        values = tf.unstack(x)
+        if x[0] > 0:
+            random.shuffle(values)
+        random.shuffle(rows)
+        pairs = [("a", x), ("b", x * 2), ("c", x * 3)]
+        rng.shuffle(pairs)
+        return tf.gather(x, mine), mine, order, values, pairs, [row[0] for row in rows], random.random() < 2
+    return fn, [call(f32([1.0, 2.0, 3.0, 4.0])), call(f32([-1.0, 2.0, 3.0, 5.0]))], lambda: (order, rows, rng.random())
