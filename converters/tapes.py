@@ -6,6 +6,8 @@ The If and While of a graph would answer zeros for `limit`.
 """
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -24,6 +26,7 @@ from imp2tf.region import leave_to_python_if
 from imp2tf.session import current
 from imp2tf.states import Box
 from imp2tf.tf_compat import is_symbolic_tensor
+from imp2tf.unrecorded import refuse_unrecorded
 from imp2tf.values import Union, number_kind
 
 __all__ = ["none_where_unconnected"]
@@ -41,8 +44,30 @@ def gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients:
             tape, one, sources, output_gradients, unconnected_gradients))
     if target is None:
         return run_operation(tape.gradient, None, [])
-    values = [lowered(value) for value in (target, sources, output_gradients)]
-    return adopted(run_operation(_gradient, tape, *values, unconnected_gradients))
+    ask = functools.partial(tape.gradient, output_gradients=lowered(output_gradients), unconnected_gradients=unconnected_gradients)
+    return adopted(run_operation(_asked, tape, ask, lowered(target), lowered(sources), unconnected_gradients))
+
+
+@replace_call(tf.GradientTape.jacobian)
+def jacobian(tape: tf.GradientTape, target: Any, sources: Any, unconnected_gradients: Any = NONE, *how: Any, **named: Any) -> Any:
+    """``tape.jacobian(target, sources, ...)``."""
+    _refuse_callers(tape)
+
+    def ask(target: Any, sources: Any) -> Any:
+        return tape.jacobian(target, sources, unconnected_gradients, *how, **named)
+
+    return adopted(run_operation(_asked, tape, ask, lowered(target), lowered(sources), unconnected_gradients))
+
+
+@replace_call(tf.GradientTape.batch_jacobian)
+def batch_jacobian(tape: tf.GradientTape, target: Any, source: Any, *how: Any, **named: Any) -> Any:
+    """``tape.batch_jacobian(target, source, ...)``, which gives zeros for None."""
+    _refuse_callers(tape)
+
+    def ask(target: Any, source: Any) -> Any:
+        return tape.batch_jacobian(target, source, *how, **named)
+
+    return adopted(run_operation(_asked, tape, ask, lowered(target), lowered(source), tf.UnconnectedGradients.ZERO))
 
 
 @replace_call(tf.GradientTape.reset)
@@ -93,13 +118,16 @@ def _not_of_number(target: Any, sources: Any) -> Any:
     return adopted(tf.nest.map_structure(tf.zeros_like, lowered(sources)))
 
 
-def _gradient(tape: tf.GradientTape, target: Any, sources: Any, output_gradients: Any, unconnected: Any) -> Any:
+def _asked(tape: tf.GradientTape, ask: Callable[..., Any], target: Any, sources: Any, unconnected: Any) -> Any:
+    """What a tape answers, None where eager does."""
     targets = [one for one in tf.nest.flatten(target, expand_composites=True) if is_symbolic_tensor(one)]
-    refuse_other_names(targets, [one for one in tf.nest.flatten(sources, expand_composites=True) if is_symbolic_tensor(one)])
+    flat = tf.nest.flatten(sources, expand_composites=True)
+    refuse_other_names(targets, [one for one in flat if is_symbolic_tensor(one)])
+    refuse_unrecorded(targets, flat)
     session = current()
     try:
         with constants_shared():
-            found = tape.gradient(target, sources, output_gradients, unconnected)
+            found = ask(target, sources)
     except RuntimeError:
         if any(one is tape and not session.is_of_open_region(asking) for one, asking in session.spent):
             fall_back(UnsupportedSyntax, "a tape that can be asked once was asked in a branch, or in code that is traced again")

@@ -143,6 +143,31 @@ def own_tape_with_zeros_for_unconnected() -> World:
 
 
 @program("none_gradients", graph=True)
+def jacobian_and_a_limit() -> World:
+    def fn(x, limit):
+        with tf.GradientTape() as tape:
+            tape.watch([x, limit])
+            y = x
+            while tf.reduce_sum(y) < limit:
+                y = y * x
+        return tape.jacobian(y, {"x": x, "limit": limit})
+    return fn, [call(f32([2.0, 3.0]), f32(20.0))]
+
+
+@program("none_gradients", graph=True)
+def jacobians_on_one_path() -> World:
+    def fn(x, c):
+        with tf.GradientTape(persistent=True) as tape:
+            rows = x[None]
+            tape.watch([x, c, rows])
+            y = rows * x
+            if c > 0.0:
+                y = y * c
+        return tape.jacobian(y, [x, c]), tape.jacobian(y, c, experimental_use_pfor=False), tape.batch_jacobian(y, rows)
+    return fn, [call(f32([2.0, 3.0]), f32(c)) for c in (1.0, -1.0)]
+
+
+@program("none_gradients", graph=True)
 def step_of_a_recurrence_over_a_sequence_of_any_length() -> World:
     first, second = tf.Variable([[0.1, 0.2], [0.3, 0.4]]), tf.Variable([[0.5, 0.0], [0.0, 0.5]])
 

@@ -22,6 +22,20 @@ def used_before_a_branch() -> World:
 
 
 @program("other_names")
+def used_before_a_branch_for_a_jacobian() -> World:
+    def fn(x, c):
+        x = tf.stack([x, x + 1.0])
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            a = 3.0 * x
+            if c > 0.0:
+                x = 2.0 * x
+            y = a + x * x
+        return tape.jacobian(y, x)
+    return fn, CALLS
+
+
+@program("other_names")
 def used_before_a_branch_in_a_branch() -> World:
     def fn(x, c):
         with tf.GradientTape() as tape:
