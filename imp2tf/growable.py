@@ -24,11 +24,13 @@ from imp2tf.tf_compat import build_while
 from imp2tf.values import Growable
 
 __all__ = [
-    "GrowableList", "compact", "element_at", "element_ids", "empty_growable", "growable_length", "growable_of", "has_one_shape",
+    "PICKED", "GrowableList", "compact", "element_at", "element_ids", "empty_growable", "growable_length", "growable_of", "has_one_shape",
     "is_stackable", "items_of", "joined", "last_pushed",
     "picked", "popped", "popped_first", "pushed", "pushes_since", "replaced", "stacked_column", "widened",
     "without_element",
 ]
+
+PICKED = "imp2tf_picked"  # operations of this name take elements out of a list: what they leave has no gradient
 
 
 class GrowableList(Spec):
@@ -222,7 +224,10 @@ def stacked_column(grown: Growable, column: int) -> tf.Tensor:
         input_handle=handle, element_shape=shape.as_list() if shape.is_fully_defined() else -1, element_dtype=dtype)
     if shape.rank is not None:
         stacked.set_shape([None, *shape.as_list()])
-    return stacked[_place(grown, handle, tf.constant(0)):] if grown.shifted else stacked
+    if not grown.shifted:
+        return stacked
+    first = tf.reshape(_place(grown, handle, tf.constant(0)), [1])
+    return tf.strided_slice(stacked, first, [0], end_mask=1, name=PICKED)
 
 
 def is_stackable(element: Spec) -> bool:
@@ -238,7 +243,7 @@ def is_stackable(element: Spec) -> bool:
 def picked(grown: Growable, positions: tf.Tensor) -> Growable:
     """The elements at some positions (a vector of int32, each in range)."""
     if all(map(has_one_shape, grown.element.components())):
-        columns = [tf.gather(stacked_column(grown, i), positions) for i in range(len(grown.handles) - 1)]
+        columns = [tf.gather(stacked_column(grown, i), positions, name=PICKED) for i in range(len(grown.handles) - 1)]
         return growable_of(grown.element, columns, tf.size(positions))
     count, start = tf.size(positions), empty_growable(grown.element)
 

@@ -56,8 +56,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "running",
         (
-            "accounts", "structures", "parameters", "input_signature", "guards", "profile", "kept_profiles", "taped", "undoing", "graph",
-            "trace", "verify", "tracing", "dispatch", "embedding", "report",
+            "accounts", "structures", "parameters", "input_signature", "guards", "profile", "kept_profiles", "spreading", "taped",
+            "undoing", "graph", "trace", "verify", "tracing", "dispatch", "embedding", "report",
         ),
     ),
     (

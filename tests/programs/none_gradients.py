@@ -415,3 +415,94 @@ def zeros_for_elements_that_are_divided_by_nothing() -> World:
 @program("none_gradients", grad=True, graph=True)
 def zeros_for_elements_that_are_overwritten() -> World:
     return _of_appended(lambda items: tf.tensor_scatter_nd_update(items[1], [[0], [1]], items[0]))
+
+
+@program("none_gradients", grad=1, graph=True)
+def elements_that_are_sliced() -> World:
+    return _of_appended(lambda items: (items[-1][0], items[0][:1] * 2.0))
+
+
+@program("none_gradients", grad=1, graph=True)
+def none_for_an_element_beside_one_that_is_sliced() -> World:
+    return _of_appended(lambda items: items[-1][0])
+
+
+@program("none_gradients", grad=1, graph=True)
+def zeros_for_an_element_that_is_rectified_away() -> World:
+    return _of_appended(lambda items: tf.nn.relu(-items[0]))
+
+
+@program("none_gradients", grad=1, graph=True)
+def zeros_for_an_element_that_is_the_smaller_one() -> World:
+    return _of_appended(lambda items: tf.maximum(items[-1], 100.0))
+
+
+@program("none_gradients", grad=1, graph=True)
+def elements_of_a_slice_of_the_list() -> World:
+    return _of_appended(lambda items: [one * one[0] for one in items[1:]])
+
+
+@program("none_gradients", grad=1, graph=True)
+def zeros_for_elements_of_a_slice_that_is_stacked() -> World:
+    return _of_appended(lambda items: tf.stack(items[1:])[0])
+
+
+@program("none_gradients", grad=1, graph=True)
+def elements_after_one_was_deleted() -> World:
+    def result(items):
+        del items[0]
+        return items[0][1]
+    return _of_appended(result)
+
+
+@program("none_gradients", grad=1, graph=True)
+def elements_after_the_first_was_taken_out() -> World:
+    def result(items):
+        items.pop(0)
+        return tf.stack(items)[0][0]
+    return _of_appended(result)
+
+
+@program("none_gradients", grad=1, graph=True)
+def an_element_that_was_replaced() -> World:
+    def result(items):
+        items[0] = items[-1][0] * 1.0
+        return items[0]
+    return _of_appended(result)
+
+
+@program("none_gradients", grad=1, graph=True)
+def elements_that_some_turns_take() -> World:
+    def result(items):
+        total = tf.constant(0.0)
+        for item in items[1:]:
+            if item[0] > 4.0:
+                total = total + item[1]
+        return total
+    return _of_appended(result)
+
+
+@program("none_gradients", grad=1)
+def elements_taken_out_of_a_list_of_the_program() -> World:
+    kept = []
+
+    def fn(v, items):
+        items.pop()
+        kept.append(sum([e[0] for e in v if e[1] > 0.0]))
+        return items
+    lists = [[f32(1.0), f32(2.0)], [f32(3.0), f32(-0.25)], [f32(1.0), f32(2.0), f32(3.0)]]
+    return fn, [call(f32([[1.0, 2.0], [3.0, -1.0]]), one) for one in lists for _ in range(2)][:5], lambda: kept
+
+
+@program("none_gradients", grad=1, graph=True)
+def overwritten_in_one_of_many_turns() -> World:
+    def fn(x, w, n):
+        k = 0
+        while n > 0:
+            n -= 1
+            if n == 20:
+                x = w * 1.0
+            elif n == 21:
+                x = x * 3.0
+        return x[0]
+    return fn, [call(f32([2.0, 1.0]), f32([3.0, 1.0]), i32(n)) for n in (40, 3, 30, 21, 22)]
