@@ -123,7 +123,7 @@ def _asked(tape: tf.GradientTape, ask: Callable[..., Any], target: Any, sources:
     targets = [one for one in tf.nest.flatten(target, expand_composites=True) if is_symbolic_tensor(one)]
     flat = tf.nest.flatten(sources, expand_composites=True)
     refuse_other_names(targets, [one for one in flat if is_symbolic_tensor(one)])
-    refuse_unrecorded(targets, flat)
+    refuse_unrecorded(tape, targets, flat)
     session = current()
     try:
         with constants_shared():

@@ -17,6 +17,7 @@ import tensorflow as tf
 from imp2tf.compound_specs import Items, list_family, may_be_lost, sealed_object
 from imp2tf.errors import LostValue, fall_back
 from imp2tf.places import Contents
+from imp2tf.recording_tapes import has_first_order_only
 from imp2tf.session import current
 from imp2tf.snapshots import Snapshot, freeze, seal
 from imp2tf.specs import BOTTOM, SCALAR, Component, Dense, Number, Spec, Tensors, empty_tensor_list
@@ -206,7 +207,7 @@ def joined(first: Growable, second: Growable) -> Growable:
         return [index + 1 < count, index + 1, *pushed(first.over(handles), tensors).handles]
 
     init = [count > 0, tf.constant(0), *first.handles]
-    return first.over(build_while(body, init, [SCALAR] * len(init))[2:])
+    return first.over(build_while(body, init, [SCALAR] * len(init), None, has_first_order_only())[2:])
 
 
 # ------------------------------------------------------------------------------------------------ other orders
@@ -252,7 +253,7 @@ def picked(grown: Growable, positions: tf.Tensor) -> Growable:
         return [index + 1 < count, index + 1, *more.handles]
 
     init = [count > 0, tf.constant(0), *start.handles]
-    return start.over(build_while(body, init, [SCALAR] * len(init))[2:])
+    return start.over(build_while(body, init, [SCALAR] * len(init), None, has_first_order_only())[2:])
 
 
 def compact(grown: Growable) -> Growable:

@@ -10,7 +10,8 @@
     second.gradient(g, x)
 
 In eager the gradient reads ``x`` itself, which the second tape watches. In the graph it reads what the loop has kept for it, and of that
-the second tape knows nothing. The same is so if a tape has watched too late, or has stopped recording in between.
+the second tape knows nothing. The same is so if a tape has watched too late, or has stopped recording in between; and if a persistent tape
+is asked while it records.
 """
 from __future__ import annotations
 
@@ -20,35 +21,27 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.connectivity import CALLS, Connections, Wiring, enclosing, is_differentiable
+from imp2tf.connectivity import BRANCHES, CALLS, LOOPS, Connections, Wiring, enclosing, is_differentiable
 from imp2tf.errors import NeedsValue, fall_back
-from imp2tf.session import current
-from imp2tf.tf_compat import FuncGraph, tape_may_record, watching
+from imp2tf.recording_tapes import recording_tapes
+from imp2tf.tf_compat import FuncGraph, watching
 
 __all__ = ["refuse_unrecorded"]
 
+BLOCKS = BRANCHES | LOOPS  # where they are not wrapped, a tape that was alone has recorded them (`imp2tf.recording_tapes`)
 
-def refuse_unrecorded(targets: Sequence[tf.Tensor], sources: Sequence[Any]) -> None:
-    """Fall back if a tape that records now has not recorded all that a gradient goes through."""
-    if not tape_may_record():
-        return
-    recording = [one for one in current().kept if isinstance(one, tf.GradientTape) and _is_recording(one)]
+
+def refuse_unrecorded(asked: tf.GradientTape, targets: Sequence[tf.Tensor], sources: Sequence[Any]) -> None:
+    """Fall back if a tape that records now has not recorded all that a gradient goes through, or not so that gradients have gradients."""
+    recording = recording_tapes()
     passed = _passed(targets, sources) if recording else []
     for tape in recording if passed else ():
         with contextlib.ExitStack() as stack:
             for other in recording:
                 if other is not tape:
                     stack.enter_context(other.stop_recording())
-            if any(map(_is_missed, passed)):
+            if any(_is_missed(op) or (tape is asked and op.type in BLOCKS) for op in passed):
                 fall_back(NeedsValue, "a gradient is taken under a tape that has not recorded a branch or loop that it goes through")
-
-
-def _is_recording(tape: tf.GradientTape) -> bool:
-    try:
-        with tape.stop_recording():
-            return True
-    except (RuntimeError, ValueError):
-        return False
 
 
 def _passed(targets: Sequence[tf.Tensor], sources: Sequence[Any]) -> list[tf.Operation]:

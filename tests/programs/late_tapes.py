@@ -204,3 +204,50 @@ def there_from_the_beginning() -> World:
             g = inner.gradient(y, x)
         return g, outer.gradient(g, [x, weight])
     return fn, CALLS, lambda: weight
+
+
+@program("late_tapes")
+def a_persistent_tape_that_is_asked_while_it_records() -> World:
+    def fn(x, c):
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            y = _branch(x, c)
+            g = tape.gradient(y, x)
+        return g, tape.gradient(g, x)
+    return fn, CALLS
+
+
+@program("late_tapes", graph=True)
+def two_persistent_tapes() -> World:
+    def fn(x, c):
+        with tf.GradientTape(persistent=True) as outer:
+            outer.watch(x)
+            with tf.GradientTape(persistent=True) as inner:
+                inner.watch(x)
+                y = _branch(x, c)
+            g = inner.gradient(y, x)
+        return g, outer.gradient(g, x), inner.gradient(y, x)
+    return fn, CALLS
+
+
+@program("late_tapes", graph=True)
+def blocks_in_blocks_under_a_persistent_tape() -> World:
+    def fn(x, c):
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch([x, c])
+            z = x * c
+            if c > 1.0:
+                turn = tf.constant(0)
+                while z > -1.0 and turn < 3:
+                    turn += 1
+                    z = z * x
+                    if z > 3.0:
+                        z = z - x if c < 2.0 else z * c
+            elif c > 0.0:
+                for _ in tf.range(2):
+                    if z > 0.0:
+                        z = z * z
+                    else:
+                        z = tf.exp(z)
+        return tape.gradient(z, x), tape.gradient(z, [x, c])
+    return fn, CALLS
