@@ -21,6 +21,7 @@ from imp2tf.effects import has_effects_so_far
 from imp2tf.errors import ForeignCall, UnsupportedSyntax, fall_back
 from imp2tf.junctions import Outcomes, decided, junctions_of, where_loops_turn
 from imp2tf.lowering import adopted, lowered
+from imp2tf.parted import parted_around
 from imp2tf.quick_graphs import constants_shared
 from imp2tf.region import leave_to_python_if
 from imp2tf.session import current
@@ -148,34 +149,49 @@ def none_where_unconnected(found: Any, target: Any, sources: Any, unconnected: A
     if tf.UnconnectedGradients(unconnected) is not NONE or not targets or not all(map(_is_dense, whole)):
         return found
     reached = connections_around(targets, whole)
-    if reached is None:
-        return found
     session = current()
+    parted = parted_around(targets, whole) if not session.interposed else None
+    flat = tf.nest.flatten(found)
+    if reached is None:
+        return found if parted is None else _packed(sources, [_asserted(one, parted() >> bit & 1) for bit, one in enumerate(flat)])
     junctions = [junctions_of(session, graph) for graph in enclosing(targets)]
     outcome = decided(reached, junctions)
-    flat = tf.nest.flatten(found)
+    sure = -1 if parted is None else parted()
     if isinstance(outcome, int):
-        return tf.nest.pack_sequence_as(sources, [one if outcome >> bit & 1 else None for bit, one in enumerate(flat)])
+        return _packed(sources, [_asserted(one, sure >> bit & 1) if outcome >> bit & 1 else None for bit, one in enumerate(flat)])
     if session.interposed:  # Keras takes the gradients: what is not there is left out where they are applied
         session.uncertain.extend((source, bit, outcome) for bit, source in enumerate(whole))
         return found
     usual = 0 if has_effects_so_far(session) else where_loops_turn(reached, junctions)
-    gradients = [_present(one, outcome, usual, bit) for bit, one in enumerate(flat)]
+    return _packed(sources, [_present(one, outcome, usual, sure, bit) for bit, one in enumerate(flat)])
+
+
+def _packed(sources: Any, gradients: list[Any]) -> Any:
     return tf.nest.pack_sequence_as(sources, gradients)
 
 
-def _present(gradient: Any, outcome: Outcomes, usual: int, bit: int) -> Any:
+def _asserted(gradient: Any, is_sure: int, present: tf.Tensor | None = None) -> Any:
+    """A gradient. If it may be that of an element of a list that was not read, and is zero, the run is left to Python."""
+    if gradient is not None and not is_sure:
+        values = gradient.values if isinstance(gradient, tf.IndexedSlices) else gradient
+        zero = tf.reduce_all(tf.equal(values, tf.zeros([], values.dtype)))
+        is_vague = zero if present is None else tf.logical_and(zero, present)
+        leave_to_python_if(is_vague, "a gradient is zero, or None, because of which elements of a list were read")
+    return gradient
+
+
+def _present(gradient: Any, outcome: Outcomes, usual: int, sure: int, bit: int) -> Any:
     """A gradient, or None where the run does not find the source of this number connected.
 
     One that only a loop without a turn makes None is taken to be there; a run that finds it is not is left to Python.
     """
     if gradient is None or all(mask >> bit & 1 for mask in outcome.masks):
-        return gradient
+        return _asserted(gradient, sure >> bit & 1)
     present = outcome.holds(bit)
     if usual >> bit & 1:
         leave_to_python_if(tf.logical_not(present), "a gradient is None because a loop had no turn")
-        return gradient
-    return Union(tf.cast(present, tf.int32), [None, gradient])
+        return _asserted(gradient, sure >> bit & 1)
+    return Union(tf.cast(present, tf.int32), [None, _asserted(gradient, sure >> bit & 1, present)])
 
 
 def _is_dense(source: Any) -> bool:

@@ -20,6 +20,7 @@ import tensorflow as tf
 
 from imp2tf.connectivity import CALLS, LOOPS, Connections, Wiring, is_differentiable
 from imp2tf.junctions import Told, ways_told
+from imp2tf.parted import Parted
 from imp2tf.spreading import spreading
 from imp2tf.tf_compat import (
     DirectCall,
@@ -43,6 +44,7 @@ from imp2tf.trials import Compiler
 
 __all__ = ["Taped"]
 
+SEVERAL = 2
 MAX_WAYS = 256  # so many ways of a run are remembered for one graph
 MOST_ELEMENTS = 1 << 20  # larger gradients are not searched for zeros
 
@@ -120,6 +122,23 @@ class Taped:
         every = (1 << len(self._results)) - 1
         closed = frozenset(place for place in places if not possible[place])
         return closed, frozenset(place for place in places if possible[place] and certain[place] != every)
+
+    def cannot_tell(self, captured: list[Any]) -> bool:
+        """Whether a tape that may be asked more than once records an input that is not told from other elements of a list."""
+        if not self.holds_lists or not self._parted or watching(captured) < SEVERAL:
+            return False
+        return bool(watching([captured[place] for place in self._parted]))
+
+    @functools.cached_property
+    def _parted(self) -> list[int]:
+        """Places of the inputs that results depend on or not according to which elements of lists are read."""
+        inputs = self._graph.inputs
+        masks = {id(one): (1 << place, 1 << place) for place, one in enumerate(inputs)}
+        Parted(inputs).spread(self._graph, masks)
+        possible = self._dependents(Connections(wiring=self._wiring))
+        results = [masks.get(id(self._graph.outputs[place]), (0, 0))[0] for place in self._results]
+        sure = [sum(1 << bit for bit, mask in enumerate(results) if mask >> place & 1) for place in range(len(inputs))]
+        return [place for place, one in enumerate(inputs) if possible[place] & ~sure[place] and self._may_be_watched(place, one)]
 
     @functools.cached_property
     def holds_lists(self) -> bool:

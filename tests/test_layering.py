@@ -35,8 +35,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "regions of the graph",
         (
             "placement", "recipes", "element_recipes", "plan", "effects", "ordering", "inspection", "exceptions", "random_ops",
-            "connectivity", "aliases", "unrecorded", "appended", "junctions", "choices", "records", "states", "paths", "courses", "region",
-            "looping", "rolling", "exits", "xla", "xla.*", "speculation",
+            "connectivity", "aliases", "unrecorded", "parted", "appended", "junctions", "choices", "records", "states", "paths", "courses",
+            "region", "looping", "rolling", "exits", "xla", "xla.*", "speculation",
         ),
     ),
     (

@@ -506,3 +506,73 @@ def overwritten_in_one_of_many_turns() -> World:
                 x = x * 3.0
         return x[0]
     return fn, [call(f32([2.0, 1.0]), f32([3.0, 1.0]), i32(n)) for n in (40, 3, 30, 21, 22)]
+
+
+def _by_elements(result) -> World:
+    """Gradients that the function takes itself, by what is in a list and what is carried beside it."""
+    def fn(x, y, n):
+        w = y * 2.0
+        with tf.GradientTape() as tape:
+            tape.watch([x, w])
+            items = [x]
+            for _ in tf.range(n):
+                items.append(w * 1.0)
+            found = result(items)
+        return tape.gradient(found, [x, w])
+    return fn, [call(f32([1.0, 2.0]), f32([3.0, 4.0]), i32(n)) for n in (2, 1, 3)]
+
+
+@program("none_gradients")
+def own_tape_and_the_last_element() -> World:
+    return _by_elements(lambda items: items[-1] * 2.0)
+
+
+@program("none_gradients")
+def own_tape_and_the_first_element() -> World:
+    return _by_elements(lambda items: items[0] * 2.0)
+
+
+@program("none_gradients")
+def own_tape_and_a_slice_of_the_elements() -> World:
+    return _by_elements(lambda items: items[1:][0])
+
+
+@program("none_gradients")
+def own_tape_after_an_element_was_taken_out() -> World:
+    def result(items):
+        items.pop()
+        return tf.add_n([items[0], items[0]])
+    return _by_elements(result)
+
+
+@program("none_gradients", graph=True)
+def own_tape_and_all_elements() -> World:
+    def result(items):
+        total = tf.constant(0.0)
+        for item in items:
+            total = total + tf.reduce_sum(item)
+        return total, tf.stack(items)[-1], items[0] * items[-1]
+    return _by_elements(result)
+
+
+@program("none_gradients", graph=True)
+def own_step_and_the_last_of_many_states() -> World:
+    first, second = tf.Variable([[0.1, 0.2], [0.3, 0.4]]), tf.Variable([[0.5, 0.1], [0.2, 0.5]])
+
+    def fn(x, n):
+        print("step")
+        with tf.GradientTape() as tape:
+            states, state = [], x
+            for _ in tf.range(n):
+                state = tf.tanh(state @ first + x @ second)
+                states.append(state)
+            loss = tf.reduce_sum(states[-1] ** 2)
+        for weight, gradient in zip([first, second], tape.gradient(loss, [first, second])):
+            weight.assign_sub(0.1 * gradient)
+        return loss
+    return fn, [call(f32([[1.0, 2.0]]), i32(n)) for n in (2, 1, 3)], lambda: (first, second)
+
+
+@program("none_gradients", grad=2)
+def elements_under_two_tapes() -> World:
+    return _of_appended(lambda items: (items[-1][0] ** 2, tf.nn.relu(-items[0])))
