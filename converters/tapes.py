@@ -86,7 +86,12 @@ def watch(tape: tf.GradientTape, tensor: Any) -> None:
     if any(isinstance(one, tf.Variable) or one.graph is not graph for one in tf.nest.flatten(tensor, expand_composites=True)
            if isinstance(one, tf.Variable) or is_symbolic_tensor(one)):
         _refuse_outer(tape, "watches what is older")
-    run_operation(tape.watch, lowered(tensor))
+    watched = lowered(tensor)
+    for one in tf.nest.flatten(watched, expand_composites=True):
+        if is_symbolic_tensor(one):
+            current().kept.append(one)
+            current().watched.setdefault(id(one), len(one.graph.get_operations()))
+    run_operation(tape.watch, watched)
 
 
 @replace_call(tf.GradientTape.stop_recording)
