@@ -8,7 +8,8 @@
     tape.gradient(y, x)
 
 If ``c`` is false, ``x`` is what it was, and eager's gradient counts ``a``, too. In the graph, ``x`` is a result of the If, which ``a`` does
-not depend on. The same is so for what a branch or loop has made and used itself for something else that it leaves.
+not depend on. The same is so for what a branch or loop has made and used itself for something else that it leaves, and for elements of
+lists of run-time length, which the graph reads anew each time.
 """
 from __future__ import annotations
 
@@ -102,10 +103,29 @@ def _other_names(tensor: tf.Tensor, wiring: Wiring) -> Iterator[Name]:
         for one in list(op.inputs)[1:]:
             yield one, {}
             yield from _names(one, wiring)
+    elif op.type in READS:  # it may be read once more
+        yield op.inputs[0], {}
     elif op.type == "Placeholder":
         yield from _carried_alike(tensor, wiring)
+    yield from _put_in_lists(tensor)
 
 
+def _put_in_lists(tensor: tf.Tensor) -> Iterator[Name]:
+    """Lists that a tensor was put in before a tape has watched it, which has not recorded that."""
+    count = current().watched.get(id(tensor), 0)
+    for op in tensor.graph.get_operations()[:count]:
+        for made in op.outputs:
+            if made.dtype == tf.variant and any(one is tensor for given in op.inputs for one in _stacked(given)):
+                yield made, {}
+
+
+def _stacked(tensor: tf.Tensor) -> list[tf.Tensor]:
+    """The tensors that one is, or is stacked of."""
+    tensor = _unwrapped(tensor)
+    return [_unwrapped(one) for one in tensor.op.inputs] if tensor.op.type == "Pack" else [tensor]
+
+
+READS = ("TensorListGetItem", "TensorListPopBack")
 WAYS: tuple[Ways, ...] = (True, False), (False, True)
 
 

@@ -13,6 +13,7 @@ from imp2tf.errors import (
     ConversionError,
     Fallback,
     ForeignCall,
+    NeedsValue,
     RaisesUnderTry,
     XlaRefused,
     first_line,
@@ -38,6 +39,7 @@ MOST_WATCHED = 100  # after that, so many more runs in Python are watched
 FAILURES_ALLOWED, CALLS_PER_FAILURE = 2, 10  # an assumption that fails more often than this costs more than it gains
 NESTED = "Python that a running graph calls calls it: TensorFlow may wait for ever for a graph inside a graph"
 TAPED = "a tape records, and would not see where a tensor comes from that Python returns to the graph"
+PARTED = "tapes of gradients of gradients record, and would not see which elements of a list the graph reads"
 
 
 class Dispatcher(Tracer):
@@ -68,6 +70,8 @@ class Dispatcher(Tracer):
             return (self._certain if isinstance(ready.__cause__, AlwaysRaises) else self._fall_back)(ready, args, kwargs)
         if ready[0].outside.gives_tensors and tape_may_record():
             return self._python(args, kwargs, self.note(ForeignCall(TAPED)))
+        if tape_may_record() and ready[0].taped.cannot_tell(ready[1]):
+            return self._python(args, kwargs, self.note(NeedsValue(PARTED)))
         return (self._verified if chosen == "verify" else self._run)(*ready, values, args, kwargs)
 
     def _certain(self, failure: ConversionError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

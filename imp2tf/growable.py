@@ -17,6 +17,7 @@ import tensorflow as tf
 from imp2tf.compound_specs import Items, list_family, may_be_lost, sealed_object
 from imp2tf.errors import LostValue, fall_back
 from imp2tf.places import Contents
+from imp2tf.recording_tapes import has_first_order_only
 from imp2tf.session import current
 from imp2tf.snapshots import Snapshot, freeze, seal
 from imp2tf.specs import BOTTOM, SCALAR, Component, Dense, Number, Spec, Tensors, empty_tensor_list
@@ -24,11 +25,13 @@ from imp2tf.tf_compat import build_while
 from imp2tf.values import Growable
 
 __all__ = [
-    "GrowableList", "compact", "element_at", "element_ids", "empty_growable", "growable_length", "growable_of", "has_one_shape",
+    "PICKED", "GrowableList", "compact", "element_at", "element_ids", "empty_growable", "growable_length", "growable_of", "has_one_shape",
     "is_stackable", "items_of", "joined", "last_pushed",
     "picked", "popped", "popped_first", "pushed", "pushes_since", "replaced", "stacked_column", "widened",
     "without_element",
 ]
+
+PICKED = "imp2tf_picked"  # operations of this name take elements out of a list: what they leave has no gradient
 
 
 class GrowableList(Spec):
@@ -204,7 +207,7 @@ def joined(first: Growable, second: Growable) -> Growable:
         return [index + 1 < count, index + 1, *pushed(first.over(handles), tensors).handles]
 
     init = [count > 0, tf.constant(0), *first.handles]
-    return first.over(build_while(body, init, [SCALAR] * len(init))[2:])
+    return first.over(build_while(body, init, [SCALAR] * len(init), None, has_first_order_only())[2:])
 
 
 # ------------------------------------------------------------------------------------------------ other orders
@@ -222,7 +225,10 @@ def stacked_column(grown: Growable, column: int) -> tf.Tensor:
         input_handle=handle, element_shape=shape.as_list() if shape.is_fully_defined() else -1, element_dtype=dtype)
     if shape.rank is not None:
         stacked.set_shape([None, *shape.as_list()])
-    return stacked[_place(grown, handle, tf.constant(0)):] if grown.shifted else stacked
+    if not grown.shifted:
+        return stacked
+    first = tf.reshape(_place(grown, handle, tf.constant(0)), [1])
+    return tf.strided_slice(stacked, first, [0], end_mask=1, name=PICKED)
 
 
 def is_stackable(element: Spec) -> bool:
@@ -238,7 +244,7 @@ def is_stackable(element: Spec) -> bool:
 def picked(grown: Growable, positions: tf.Tensor) -> Growable:
     """The elements at some positions (a vector of int32, each in range)."""
     if all(map(has_one_shape, grown.element.components())):
-        columns = [tf.gather(stacked_column(grown, i), positions) for i in range(len(grown.handles) - 1)]
+        columns = [tf.gather(stacked_column(grown, i), positions, name=PICKED) for i in range(len(grown.handles) - 1)]
         return growable_of(grown.element, columns, tf.size(positions))
     count, start = tf.size(positions), empty_growable(grown.element)
 
@@ -247,7 +253,7 @@ def picked(grown: Growable, positions: tf.Tensor) -> Growable:
         return [index + 1 < count, index + 1, *more.handles]
 
     init = [count > 0, tf.constant(0), *start.handles]
-    return start.over(build_while(body, init, [SCALAR] * len(init))[2:])
+    return start.over(build_while(body, init, [SCALAR] * len(init), None, has_first_order_only())[2:])
 
 
 def compact(grown: Growable) -> Growable:

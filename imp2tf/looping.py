@@ -28,6 +28,7 @@ from imp2tf.paths import arrive, check, frozen_place, last_call, note_cells, sco
 from imp2tf.places import Contents, Place, Tail
 from imp2tf.quick_graphs import make_quick
 from imp2tf.random_ops import draw_eagerly, readable
+from imp2tf.recording_tapes import has_first_order_only
 from imp2tf.region import emit_raise
 from imp2tf.session import Log, Session, current
 from imp2tf.sharing import untouched, with_aliases
@@ -292,7 +293,8 @@ def _build(session: Session, parts: _Loop, entry: list[Any], layout: _Layout) ->
                 fall_back(NoFixpoint, "a turn of the loop calls Python")
             return outputs
 
-    outputs = build_while(body, init, shapes, parts.most if tape_may_record() else None)  # XLA makes room for what gradients keep of turns
+    most = parts.most if tape_may_record() else None  # XLA makes room for what gradients keep of turns
+    outputs = build_while(body, init, shapes, most, has_first_order_only())
     built.outputs = outputs[1:]
     return built
 

@@ -18,6 +18,7 @@ from imp2tf.ordering import order_effects
 from imp2tf.places import Contents, Place, Tail
 from imp2tf.quick_graphs import make_quick
 from imp2tf.random_ops import draw_eagerly
+from imp2tf.recording_tapes import has_first_order_only
 from imp2tf.session import Log, Session, current
 from imp2tf.sharing import patched, untouched, with_aliases, with_untouched
 from imp2tf.snapshots import Snapshot, freeze, frozen_elements
@@ -110,7 +111,8 @@ def build_if(session: Session, outer: Any, pred: tf.Tensor, sides: Sequence[Side
     if selected is not None:
         arrive(session, state, places, specs, iter(selected), _carried_through(sides, places))
         return
-    outputs = iter(build_cond(pred, *graphs))
+    read = [pred, *(one for graph in graphs for one in graph.external_captures)]
+    outputs = iter(build_cond(pred, graphs[0], graphs[1], has_first_order_only(read)))
     op = last_call(session, outer)
     if any(hosts):
         session.host_ops.add((id(outer), op.name))

@@ -203,6 +203,7 @@ class Session:
         self.draws: dict[int, list[Any]] = {}
         self.region_ops: set[Any] = set()
         self.spent: list[tuple[Any, Any]] = []  # tapes that were asked, each with an object made where that was
+        self.watched: dict[int, int] = {}  # how many operations there were when a tape of the program first watched a tensor, by id
         self.selected: set[Any] = set()  # operations that choose what one of two branches has left
         self.scopes: list[Any] = []
         self.known: list[tuple[Any, bool]] = []  # the conditions of the branches being traced, and whether they hold

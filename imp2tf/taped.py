@@ -12,14 +12,16 @@ from __future__ import annotations
 import functools
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import tensorflow as tf
 
-from imp2tf.connectivity import CALLS, Connections, Wiring, is_differentiable
+from imp2tf.connectivity import CALLS, LOOPS, Connections, Wiring, is_differentiable
 from imp2tf.junctions import Told, ways_told
+from imp2tf.parted import Parted
+from imp2tf.spreading import spreading
 from imp2tf.tf_compat import (
     DirectCall,
     FuncGraph,
@@ -42,20 +44,9 @@ from imp2tf.trials import Compiler
 
 __all__ = ["Taped"]
 
+SEVERAL = 2
 MAX_WAYS = 256  # so many ways of a run are remembered for one graph
-MOST_ELEMENTS = 4096  # larger gradients are not searched for zeros
-# Kinds of operations through which NaN flows back to all of their inputs, or that no gradient passes. Others may drop what flows, in part
-# (`x[0]`) or where it is closed (`tf.maximum`): zero is then eager's gradient, too.
-TRANSPARENT = frozenset({
-    "Abs", "Acos", "Add", "AddN", "AddV2", "Asin", "Atan", "BatchMatMulV2", "BiasAdd", "BroadcastTo", "Cast", "Ceil", "Const", "Cos",
-    "Cosh", "Cumsum", "Einsum", "EmptyTensorList", "EnsureShape", "Erf", "Exp", "ExpandDims", "Expm1", "Fill", "Floor", "Identity",
-    "IdentityN", "If", "L2Loss", "Log", "Log1p", "LogSoftmax", "MatMul", "Max", "Mean", "Min", "Mul", "Neg", "OnesLike",
-    "Placeholder", "Pow", "Range", "ReadVariableOp", "RealDiv", "Reciprocal", "Reshape", "Round", "Rsqrt", "Sigmoid", "Sign", "Sin",
-    "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt", "Square", "SquaredDifference", "Squeeze", "StatelessIf", "StatelessWhile",
-    "StopGradient", "Sub", "Sum", "Tan", "Tanh", "TensorListFromTensor", "TensorListGetItem", "TensorListPopBack",
-    "TensorListPushBack", "TensorListReserve", "TensorListResize", "TensorListSetItem", "TensorListStack", "Transpose", "While",
-    "ZerosLike",
-})
+MOST_ELEMENTS = 1 << 20  # larger gradients are not searched for zeros
 
 
 class Taped:
@@ -132,11 +123,38 @@ class Taped:
         closed = frozenset(place for place in places if not possible[place])
         return closed, frozenset(place for place in places if possible[place] and certain[place] != every)
 
+    def cannot_tell(self, captured: list[Any]) -> bool:
+        """Whether a tape that may be asked more than once records an input that is not told from other elements of a list."""
+        if not self.holds_lists or not self._parted or watching(captured) < SEVERAL:
+            return False
+        return bool(watching([captured[place] for place in self._parted]))
+
     @functools.cached_property
-    def parts_lists(self) -> bool:
-        """Whether inputs may be elements of lists of the graph, which connections do not tell apart, though gradients can."""
-        kinds = kinds_within(self._graph)
-        return any(kind.startswith("TensorList") for kind in kinds) and kinds <= TRANSPARENT
+    def _parted(self) -> list[int]:
+        """Places of the inputs that results depend on or not according to which elements of lists are read."""
+        inputs = self._graph.inputs
+        masks = {id(one): (1 << place, 1 << place) for place, one in enumerate(inputs)}
+        Parted(inputs).spread(self._graph, masks)
+        possible = self._dependents(Connections(wiring=self._wiring))
+        results = [masks.get(id(self._graph.outputs[place]), (0, 0))[0] for place in self._results]
+        sure = [sum(1 << bit for bit, mask in enumerate(results) if mask >> place & 1) for place in range(len(inputs))]
+        return [place for place, one in enumerate(inputs) if possible[place] & ~sure[place] and self._may_be_watched(place, one)]
+
+    @functools.cached_property
+    def holds_lists(self) -> bool:
+        """Whether inputs may be elements of lists of the graph, which connections do not tell apart."""
+        return any(kind.startswith("TensorList") for kind in kinds_within(self._graph))
+
+    @functools.cached_property
+    def is_vague(self) -> bool:
+        """Whether connections may count what no run has: of elements of lists, and of early turns of loops."""
+        return self.holds_lists or not LOOPS.isdisjoint(kinds_within(self._graph))
+
+    @functools.cached_property
+    def spread(self) -> Callable[[Sequence[tf.Tensor]], list[tf.Tensor]]:
+        """The gradient for a tape that is asked once, made anew so that NaN arrives where something flows, and only there."""
+        assert self._functions
+        return spreading(self._functions.backward_graph)
 
     def _may_be_watched(self, place: int, tensor: tf.Tensor) -> bool:
         if tensor.dtype in (tf.resource, tf.variant):
@@ -211,12 +229,12 @@ class _FirstOrder(_Run):
         self._residuals = functions.kept(captured, outputs)
         inputs = [one for place, one in enumerate(captured) if place not in self._closed] if self._closed else captured
         record(functions.forward.name, outputs[: functions.recorded], inputs, self._gradients)
-        return self.told(outputs[: taped._count], bool(self._gates) or taped.parts_lists)
+        return self.told(outputs[: taped._count], bool(self._gates) or taped.is_vague)
 
     def _gradients(self, *given: Any) -> list[Any]:
         """The gradients by the inputs, given those of the results."""
         found = self._of_all([self._dense(given[place], i) for i, place in enumerate(self._functions.differentiable)])
-        if self._taped.parts_lists and in_eager_mode() and not tape_may_record():
+        if self._taped.is_vague and in_eager_mode() and not tape_may_record():
             found = self._told_apart(found, given)
         if self._closed or self._gates:
             found = [one if place not in self._gates or self.connects(place) else None
@@ -225,13 +243,15 @@ class _FirstOrder(_Run):
 
     def _told_apart(self, found: list[Any], given: Sequence[Any]) -> list[Any]:
         """Make gradients (or rows of stacked ones) that are zero None where nothing flows: where not even NaN arrives."""
-        suspects = [place for place, one in enumerate(found) if isinstance(one, tf.Tensor) and _has_zero_rows(one)]
+        is_zero = _has_zero_rows if self._taped.holds_lists else _is_all_zero
+        suspects = [place for place, one in enumerate(found) if isinstance(one, tf.Tensor) and is_zero(one)]
         if not suspects:
             return found
         results = self._taped._results
         unasked = {place for bit, place in enumerate(results) if not self._asked >> bit & 1} if len(results) > 1 else set()
-        flows = self._of_all([_poisoned(self._dense(given[place], i), place not in unasked)
-                              for i, place in enumerate(self._functions.differentiable)])
+        flows = self._structured(self._taped.spread([
+            *(_poisoned(self._dense(given[place], i), place not in unasked) for i, place in enumerate(self._functions.differentiable)),
+            *self._residuals]))
         for place in suspects:
             reached = np.isnan(flows[place].numpy())
             if not reached.any():
@@ -250,8 +270,12 @@ class _FirstOrder(_Run):
         functions = self._functions
         if tape_may_record() or not in_eager_mode():  # somebody wants the gradient of the gradient
             return list(functions.slow_backward(given, self._residuals))
-        flat = iter(functions.backward([*given, *self._residuals]) if any(one is not None for one in functions.structure) else ())
-        return [_part(one, flat) for one in functions.structure]
+        has_any = any(one is not None for one in functions.structure)
+        return self._structured(functions.backward([*given, *self._residuals]) if has_any else ())
+
+    def _structured(self, flat: Iterable[tf.Tensor]) -> list[Any]:
+        found = iter(flat)
+        return [_part(one, found) for one in self._functions.structure]
 
 
 def _part(structure: Any, flat: Iterator[tf.Tensor]) -> Any:
@@ -268,6 +292,13 @@ def _has_zero_rows(gradient: tf.Tensor) -> bool:
         return False
     array = gradient.numpy()
     return not (array.reshape(len(array), -1).any(axis=1).all() if array.ndim else array)
+
+
+def _is_all_zero(gradient: tf.Tensor) -> bool:
+    """Whether a small gradient is zero."""
+    if not gradient.dtype.is_floating or gradient.shape.num_elements() > MOST_ELEMENTS:
+        return False
+    return not gradient.numpy().any()
 
 
 def _poisoned(gradient: tf.Tensor, is_asked: bool) -> tf.Tensor:

@@ -26,8 +26,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "values and the heap",
         (
-            "values", "kinds", "places", "remembered", "sources", "relaxations", "session", "foreknown", "lifting", "heap", "object_keys",
-            "tracebacks", "links", "arrays", "results", "reach", "seed_stream",
+            "values", "kinds", "places", "remembered", "sources", "relaxations", "session", "foreknown", "recording_tapes", "lifting",
+            "heap", "object_keys", "tracebacks", "links", "arrays", "results", "reach", "seed_stream",
         ),
     ),
     ("the lattice", ("snapshots", "specs", "compound_specs", "growable", "tables", "join", "sharing")),
@@ -35,8 +35,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "regions of the graph",
         (
             "placement", "recipes", "element_recipes", "plan", "effects", "ordering", "inspection", "exceptions", "random_ops",
-            "connectivity", "aliases", "appended", "junctions", "choices", "records", "states", "paths", "courses", "region", "looping",
-            "rolling", "exits", "xla", "xla.*", "speculation",
+            "connectivity", "aliases", "unrecorded", "parted", "appended", "junctions", "choices", "records", "states", "paths", "courses",
+            "region", "looping", "rolling", "exits", "xla", "xla.*", "speculation",
         ),
     ),
     (
@@ -57,8 +57,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "running",
         (
-            "accounts", "structures", "parameters", "input_signature", "guards", "profile", "kept_profiles", "taped", "undoing", "graph",
-            "trace", "verify", "tracing", "dispatch", "embedding", "report",
+            "accounts", "structures", "parameters", "input_signature", "guards", "profile", "kept_profiles", "spreading", "taped",
+            "undoing", "graph", "trace", "verify", "tracing", "dispatch", "embedding", "report",
         ),
     ),
     (

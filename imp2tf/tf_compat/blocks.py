@@ -1,7 +1,8 @@
 """The functional If and While, and the functions that operations call."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -10,6 +11,7 @@ from imp2tf.tf_compat.optimizer import keep_sums
 from imp2tf.tf_compat.private import FuncGraph
 from imp2tf.tf_compat.private import cond_v2 as _cond_v2
 from imp2tf.tf_compat.private import ops as _ops
+from imp2tf.tf_compat.private import record as _record
 from imp2tf.tf_compat.private import util as _util
 from imp2tf.tf_compat.private import while_v2 as _while_v2
 
@@ -19,32 +21,72 @@ def branch_graph(name: str, outer: FuncGraph) -> FuncGraph:
     return _util.CondBranchFuncGraph(_util.unique_fn_name("imp2tf_", name), collections=outer._collections)
 
 
-def build_cond(pred: tf.Tensor, then_graph: FuncGraph, else_graph: FuncGraph) -> list[tf.Tensor]:
-    """The functional If over two traced branch graphs with equal outputs."""
+WRAPPER = "cflow_gradient_wrapper"
+
+
+@contextlib.contextmanager
+def _wrapped_as_needed(is_asked_once: bool) -> Iterator[None]:
+    """Around what makes an If or While in the default graph.
+
+    If a tape that is recording may be asked for gradients of gradients, which any persistent one may, TensorFlow wraps it in a function of
+    which it makes gradients of all orders, but not inside of such a function, which it tells by the name of the graph.
+    """
+    graph: Any = tf.compat.v1.get_default_graph()
+    if not is_asked_once or not hasattr(graph, "outer_graph"):
+        yield
+        return
+    name, graph.name = graph.name, f"{graph.name}_{WRAPPER}"
+    try:
+        yield
+    finally:
+        graph.name = name
+
+
+def build_cond(pred: tf.Tensor, then_graph: FuncGraph, else_graph: FuncGraph, is_asked_once: bool = False) -> list[tf.Tensor]:
+    """The functional If over two traced branch graphs with equal outputs; with `is_asked_once`, for gradients of the first order only."""
     keep_sums(then_graph)
     keep_sums(else_graph)
     scalar = pred if pred.shape.rank == 0 else tf.squeeze(pred)  # as `tf.cond` takes it
-    with tf.name_scope("if_") as scope:
+    recording = _record.stop_recording() if is_asked_once else contextlib.nullcontext()
+    with recording, _wrapped_as_needed(is_asked_once), tf.name_scope("if_") as scope:
         outputs = _cond_v2._build_cond(
             scalar, then_graph, else_graph, then_graph.external_captures, else_graph.external_captures, building_gradient=False, name=scope)
     if isinstance(outputs, _ops.Operation) or outputs is None:
         return []
-    return tf.nest.flatten(outputs)
+    found = tf.nest.flatten(outputs)
+    if is_asked_once:
+        _record_branch(found)
+    return found
+
+
+def _record_branch(outputs: Sequence[tf.Tensor]) -> None:
+    """Record an If as TensorFlow does, but so that a tape may be asked again, when its gradient has given it more outputs."""
+    op = outputs[0].op.inputs[0].op
+    places = [one.op.inputs[0].value_index for one in outputs]
+
+    def backward(*gradients: Any) -> Any:
+        given = dict(zip(places, gradients))
+        all_given = [tf.zeros_like(one) if given.get(place) is None else given[place] for place, one in enumerate(op.outputs)]
+        return _ops.gradient_registry.lookup(op.type)(op, *all_given)
+
+    _record.record_operation(op.type, list(outputs), list(op.inputs), backward)
 
 
 def build_while(
     body: Callable[..., Any], init: Sequence[tf.Tensor], shapes: Sequence[tf.TensorShape], most: int | None = None,
+    is_asked_once: bool = False,
 ) -> list[tf.Tensor]:
-    """The functional While; the first carried value is the flag that the loop goes on."""
+    """The functional While; the first carried value is the flag that the loop goes on. `is_asked_once` as for `build_cond`."""
 
     def turn(*carried: tf.Tensor) -> Any:
         left = body(*carried)
         keep_sums(tf.compat.v1.get_default_graph())
         return left
 
-    return _while_v2.while_loop(
-        lambda go, *rest: go, turn, list(init), shape_invariants=list(shapes), return_same_structure=True, maximum_iterations=most,
-        name="while_")
+    with _wrapped_as_needed(is_asked_once):
+        return _while_v2.while_loop(
+            lambda go, *rest: go, turn, list(init), shape_invariants=list(shapes), return_same_structure=True, maximum_iterations=most,
+            name="while_")
 
 
 def turn_count(loop: tf.Operation) -> tf.Tensor:
@@ -54,7 +96,7 @@ def turn_count(loop: tf.Operation) -> tf.Tensor:
 
 def is_wrapper(graph: FuncGraph) -> bool:
     """Whether TensorFlow has made a function of an If or While, for gradients of gradients."""
-    return "cflow_gradient_wrapper" in graph.name
+    return WRAPPER in graph.name
 
 
 def function_bodies(op: tf.Operation) -> list[Any]:

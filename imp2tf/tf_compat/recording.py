@@ -44,6 +44,7 @@ class TapeFunctions:
         self.forward = DirectCall(forward, may_inline, may_switch)
         self.backward = DirectCall(backward._inference_function, may_inline, may_switch and not _adds_lists(backward.graph))
         self.structure = backward.structured_outputs
+        self.backward_graph: FuncGraph = backward.graph
         self._whole_backward = backward
 
     def slow_backward(self, given: Sequence[Any], residuals: Sequence[Any]) -> list[Any]:

@@ -143,6 +143,31 @@ def own_tape_with_zeros_for_unconnected() -> World:
 
 
 @program("none_gradients", graph=True)
+def jacobian_and_a_limit() -> World:
+    def fn(x, limit):
+        with tf.GradientTape() as tape:
+            tape.watch([x, limit])
+            y = x
+            while tf.reduce_sum(y) < limit:
+                y = y * x
+        return tape.jacobian(y, {"x": x, "limit": limit})
+    return fn, [call(f32([2.0, 3.0]), f32(20.0))]
+
+
+@program("none_gradients", graph=True)
+def jacobians_on_one_path() -> World:
+    def fn(x, c):
+        with tf.GradientTape(persistent=True) as tape:
+            rows = x[None]
+            tape.watch([x, c, rows])
+            y = rows * x
+            if c > 0.0:
+                y = y * c
+        return tape.jacobian(y, [x, c]), tape.jacobian(y, c, experimental_use_pfor=False), tape.batch_jacobian(y, rows)
+    return fn, [call(f32([2.0, 3.0]), f32(c)) for c in (1.0, -1.0)]
+
+
+@program("none_gradients", graph=True)
 def step_of_a_recurrence_over_a_sequence_of_any_length() -> World:
     first, second = tf.Variable([[0.1, 0.2], [0.3, 0.4]]), tf.Variable([[0.5, 0.0], [0.0, 0.5]])
 
@@ -390,3 +415,164 @@ def zeros_for_elements_that_are_divided_by_nothing() -> World:
 @program("none_gradients", grad=True, graph=True)
 def zeros_for_elements_that_are_overwritten() -> World:
     return _of_appended(lambda items: tf.tensor_scatter_nd_update(items[1], [[0], [1]], items[0]))
+
+
+@program("none_gradients", grad=1, graph=True)
+def elements_that_are_sliced() -> World:
+    return _of_appended(lambda items: (items[-1][0], items[0][:1] * 2.0))
+
+
+@program("none_gradients", grad=1, graph=True)
+def none_for_an_element_beside_one_that_is_sliced() -> World:
+    return _of_appended(lambda items: items[-1][0])
+
+
+@program("none_gradients", grad=1, graph=True)
+def zeros_for_an_element_that_is_rectified_away() -> World:
+    return _of_appended(lambda items: tf.nn.relu(-items[0]))
+
+
+@program("none_gradients", grad=1, graph=True)
+def zeros_for_an_element_that_is_the_smaller_one() -> World:
+    return _of_appended(lambda items: tf.maximum(items[-1], 100.0))
+
+
+@program("none_gradients", grad=1, graph=True)
+def elements_of_a_slice_of_the_list() -> World:
+    return _of_appended(lambda items: [one * one[0] for one in items[1:]])
+
+
+@program("none_gradients", grad=1, graph=True)
+def zeros_for_elements_of_a_slice_that_is_stacked() -> World:
+    return _of_appended(lambda items: tf.stack(items[1:])[0])
+
+
+@program("none_gradients", grad=1, graph=True)
+def elements_after_one_was_deleted() -> World:
+    def result(items):
+        del items[0]
+        return items[0][1]
+    return _of_appended(result)
+
+
+@program("none_gradients", grad=1, graph=True)
+def elements_after_the_first_was_taken_out() -> World:
+    def result(items):
+        items.pop(0)
+        return tf.stack(items)[0][0]
+    return _of_appended(result)
+
+
+@program("none_gradients", grad=1, graph=True)
+def an_element_that_was_replaced() -> World:
+    def result(items):
+        items[0] = items[-1][0] * 1.0
+        return items[0]
+    return _of_appended(result)
+
+
+@program("none_gradients", grad=1, graph=True)
+def elements_that_some_turns_take() -> World:
+    def result(items):
+        total = tf.constant(0.0)
+        for item in items[1:]:
+            if item[0] > 4.0:
+                total = total + item[1]
+        return total
+    return _of_appended(result)
+
+
+@program("none_gradients", grad=1)
+def elements_taken_out_of_a_list_of_the_program() -> World:
+    kept = []
+
+    def fn(v, items):
+        items.pop()
+        kept.append(sum([e[0] for e in v if e[1] > 0.0]))
+        return items
+    lists = [[f32(1.0), f32(2.0)], [f32(3.0), f32(-0.25)], [f32(1.0), f32(2.0), f32(3.0)]]
+    return fn, [call(f32([[1.0, 2.0], [3.0, -1.0]]), one) for one in lists for _ in range(2)][:5], lambda: kept
+
+
+@program("none_gradients", grad=1, graph=True)
+def overwritten_in_one_of_many_turns() -> World:
+    def fn(x, w, n):
+        k = 0
+        while n > 0:
+            n -= 1
+            if n == 20:
+                x = w * 1.0
+            elif n == 21:
+                x = x * 3.0
+        return x[0]
+    return fn, [call(f32([2.0, 1.0]), f32([3.0, 1.0]), i32(n)) for n in (40, 3, 30, 21, 22)]
+
+
+def _by_elements(result) -> World:
+    """Gradients that the function takes itself, by what is in a list and what is carried beside it."""
+    def fn(x, y, n):
+        w = y * 2.0
+        with tf.GradientTape() as tape:
+            tape.watch([x, w])
+            items = [x]
+            for _ in tf.range(n):
+                items.append(w * 1.0)
+            found = result(items)
+        return tape.gradient(found, [x, w])
+    return fn, [call(f32([1.0, 2.0]), f32([3.0, 4.0]), i32(n)) for n in (2, 1, 3)]
+
+
+@program("none_gradients")
+def own_tape_and_the_last_element() -> World:
+    return _by_elements(lambda items: items[-1] * 2.0)
+
+
+@program("none_gradients")
+def own_tape_and_the_first_element() -> World:
+    return _by_elements(lambda items: items[0] * 2.0)
+
+
+@program("none_gradients")
+def own_tape_and_a_slice_of_the_elements() -> World:
+    return _by_elements(lambda items: items[1:][0])
+
+
+@program("none_gradients")
+def own_tape_after_an_element_was_taken_out() -> World:
+    def result(items):
+        items.pop()
+        return tf.add_n([items[0], items[0]])
+    return _by_elements(result)
+
+
+@program("none_gradients", graph=True)
+def own_tape_and_all_elements() -> World:
+    def result(items):
+        total = tf.constant(0.0)
+        for item in items:
+            total = total + tf.reduce_sum(item)
+        return total, tf.stack(items)[-1], items[0] * items[-1]
+    return _by_elements(result)
+
+
+@program("none_gradients", graph=True)
+def own_step_and_the_last_of_many_states() -> World:
+    first, second = tf.Variable([[0.1, 0.2], [0.3, 0.4]]), tf.Variable([[0.5, 0.1], [0.2, 0.5]])
+
+    def fn(x, n):
+        print("step")
+        with tf.GradientTape() as tape:
+            states, state = [], x
+            for _ in tf.range(n):
+                state = tf.tanh(state @ first + x @ second)
+                states.append(state)
+            loss = tf.reduce_sum(states[-1] ** 2)
+        for weight, gradient in zip([first, second], tape.gradient(loss, [first, second])):
+            weight.assign_sub(0.1 * gradient)
+        return loss
+    return fn, [call(f32([[1.0, 2.0]]), i32(n)) for n in (2, 1, 3)], lambda: (first, second)
+
+
+@program("none_gradients", grad=2)
+def elements_under_two_tapes() -> World:
+    return _of_appended(lambda items: (items[-1][0] ** 2, tf.nn.relu(-items[0])))

@@ -22,6 +22,20 @@ def used_before_a_branch() -> World:
 
 
 @program("other_names")
+def used_before_a_branch_for_a_jacobian() -> World:
+    def fn(x, c):
+        x = tf.stack([x, x + 1.0])
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            a = 3.0 * x
+            if c > 0.0:
+                x = 2.0 * x
+            y = a + x * x
+        return tape.jacobian(y, x)
+    return fn, CALLS
+
+
+@program("other_names")
 def used_before_a_branch_in_a_branch() -> World:
     def fn(x, c):
         with tf.GradientTape() as tape:
@@ -192,3 +206,45 @@ def asked_in_a_branch_and_after_it() -> World:
             g = tape.gradient(d, y)
         return g + tape.gradient(d, y)
     return fn, [call(f32(c), f32(3.0)) for c in (-1.0, 2.0)]
+
+
+@program("other_names")
+def put_in_a_list_before_the_tape() -> World:
+    def fn(x, n):
+        items = [x]
+        for _ in tf.range(n):
+            items.append(x * 2.0)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = items[0] * x
+        return tape.gradient(y, x)
+    return fn, [call(f32(2.0), i32(n)) for n in (2, 0)]
+
+
+@program("other_names")
+def an_element_that_is_read_again() -> World:
+    def fn(x, n):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            states = [x * 2.0]
+            for _ in tf.range(n):
+                states.append(states[-1] * x)
+            loss = states[-1] ** 2
+        return tape.gradient(loss, states[-1])
+    return fn, [call(f32(2.0), i32(n)) for n in (2, 0)]
+
+
+@program("other_names", graph=True)
+def elements_one_by_one() -> World:
+    def fn(x, n):
+        states = [x * 2.0]
+        for _ in tf.range(n):
+            states.append(states[-1] * x)
+        found = []
+        for state in states:
+            with tf.GradientTape() as tape:
+                tape.watch(state)
+                loss = state ** 2
+            found.append(tape.gradient(loss, state))
+        return found
+    return fn, [call(f32(2.0), i32(n)) for n in (2, 0)]
