@@ -38,7 +38,9 @@ from imp2tf.source import SourceUnavailable, bind, compile_node, lambda_to_funct
 __all__ = ["Done", "History", "Recording", "Replay", "is_passed", "watched", "watching"]
 
 ENTERED, MANAGED, ITERATED = "imp2tf_entered", "imp2tf_managed", "imp2tf_iterated"
-ITERATING: tuple[Any, ...] = (enumerate, list, map, max, min, sorted, sum, tuple, zip)  # what takes the items of what it is given
+# What takes the items of its arguments: of those at which positions. `max` and `min` take those of an argument that stands alone.
+ITERATING: dict[Any, slice] = {enumerate: slice(1), list: slice(1), map: slice(1, None), max: slice(1), min: slice(1), sorted: slice(1),
+                               sum: slice(1), tuple: slice(1), zip: slice(None)}
 MADE_MANAGER = contextlib.contextmanager(lambda: iter(())).__code__
 RESIZED = (list, collections.deque)
 RESIZING = frozenset({"append", "appendleft", "clear", "extend", "extendleft", "insert", "pop", "popleft", "remove"})
@@ -86,8 +88,11 @@ def _iterated(value: Any) -> Any:
     return _Items(_entered(method, ("", 0))(value)) if _thread.watcher is not None and is_user_function(method) else value
 
 
-def _iterating(function: Any, /, *args: Any, **kwargs: Any) -> Any:
-    return function(*map(_iterated, args), **kwargs)
+def _iterating(function: Any, places: slice, /, *args: Any, **kwargs: Any) -> Any:
+    given = list(args)
+    if function not in (max, min) or len(given) == 1:
+        given[places] = map(_iterated, given[places])
+    return function(*given, **kwargs)
 
 
 class _Manager:
@@ -230,8 +235,9 @@ class _Watcher:
         site: Site = (*place, name_of_callee(function))
         if is_disabled(function):
             return self.called(function, site)
-        if any(function is one for one in ITERATING):
-            return functools.partial(_iterating, self.called(function, site))
+        places = next((places for one, places in ITERATING.items() if function is one), None)
+        if places is not None:
+            return functools.partial(_iterating, self.called(function, site), places)
         if isinstance(function, types.FunctionType) and is_user_function(function):
             return _watched(function)
         if getattr(function, "__code__", None) is MADE_MANAGER and is_user_function(function.__wrapped__):

@@ -106,3 +106,33 @@ def shape_given_to_a_generator_of_random_numbers() -> World:
             return x + self.rng.normal(size=x.shape).astype("float32")
 
     return Noise(), each(f32([1.0, 2.0]), f32([3.0]))
+
+
+@program("watched_methods", graph=True, repeat=3)
+def iterables_that_are_given_as_they_are() -> World:
+    class Vector:
+        def __init__(self, *items):
+            self.items = items
+
+        def __iter__(self):
+            return iter(self.items)
+
+        def __add__(self, other):
+            return Vector(*[a + b for a, b in zip(self, other)])
+
+        def __gt__(self, other):
+            return sum(self) > sum(other)
+
+        def __lt__(self, other):
+            return sum(self) < sum(other)
+
+        def __call__(self, x):
+            return x * len(self.items)
+
+    def fn(x):
+        a, b = Vector(1.0, 2.0), Vector(5.0, 0.5)
+        total = sum([a, b], Vector(0.0, 0.0))
+        largest, smallest = max(a, b), min(a, b)
+        named = [str(item) for item in map(Vector(1, 2, 3), a)]
+        return x * largest.items[0], smallest.items, type(total).__name__, list(total), max(total), named, sorted(b), tuple(a)
+    return fn, each(f32(1.0), f32(3.0))
