@@ -156,12 +156,11 @@ def none_where_unconnected(found: Any, target: Any, sources: Any, unconnected: A
     reached = connections_around(targets, whole)
     session = current()
     parted = parted_around(targets, whole) if not session.interposed else None
-    flat = tf.nest.flatten(found)
+    flat, sure = tf.nest.flatten(found), -1 if parted is None else parted()
     if reached is None:
-        return found if parted is None else _packed(sources, [_asserted(one, parted() >> bit & 1) for bit, one in enumerate(flat)])
+        return _packed(sources, [_asserted(one, sure >> bit & 1) for bit, one in enumerate(flat)])
     junctions = [junctions_of(session, graph) for graph in enclosing(targets)]
     outcome = decided(reached, junctions)
-    sure = -1 if parted is None else parted()
     if isinstance(outcome, int):
         return _packed(sources, [_asserted(one, sure >> bit & 1) if outcome >> bit & 1 else None for bit, one in enumerate(flat)])
     if session.interposed:  # Keras takes the gradients: what is not there is left out where they are applied

@@ -54,7 +54,7 @@ def build_cond(pred: tf.Tensor, then_graph: FuncGraph, else_graph: FuncGraph, is
     if isinstance(outputs, _ops.Operation) or outputs is None:
         return []
     found = tf.nest.flatten(outputs)
-    if is_asked_once:
+    if is_asked_once and found:
         _record_branch(found)
     return found
 

@@ -251,3 +251,18 @@ def blocks_in_blocks_under_a_persistent_tape() -> World:
                         z = tf.exp(z)
         return tape.gradient(z, x), tape.gradient(z, [x, c])
     return fn, CALLS
+
+
+@program("late_tapes", graph=True)
+def a_check_that_leaves_nothing_under_a_persistent_tape() -> World:
+    def checked(x):
+        if x > 9.0:
+            raise ValueError("large")
+        return x * x
+
+    def fn(x, c):
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            y = checked(x) * c
+        return tape.gradient(y, x), tape.gradient(y, x)
+    return fn, [*CALLS, call(f32(10.0), f32(1.0))]
