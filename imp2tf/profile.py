@@ -226,6 +226,16 @@ def _watched_class(cls: Any) -> Any:
     return make
 
 
+def _makes_manager(function: Any) -> bool:
+    """Whether it is what ``contextlib.contextmanager`` has made of a function of the user."""
+    is_made = isinstance(function, types.FunctionType) and function.__code__ is MADE_MANAGER
+    return is_made and is_user_function(getattr(function, "__wrapped__", None))
+
+
+def _watched_manager(function: Any) -> Any:
+    return contextlib.contextmanager(_watched(function.__wrapped__))
+
+
 # ------------------------------------------------------------------------------------------------ watchers
 class _Watcher:
     """Base of the objects that see the calls of watched functions."""
@@ -240,9 +250,11 @@ class _Watcher:
             return functools.partial(_iterating, self.called(function, site), places)
         if isinstance(function, types.FunctionType) and is_user_function(function):
             return _watched(function)
-        if getattr(function, "__code__", None) is MADE_MANAGER and is_user_function(function.__wrapped__):
-            return contextlib.contextmanager(_watched(function.__wrapped__))
+        if _makes_manager(function):
+            return _watched_manager(function)
         inner = getattr(function, "__func__", None)
+        if isinstance(function, types.MethodType) and _makes_manager(inner):
+            return types.MethodType(_watched_manager(inner), function.__self__)
         if isinstance(function, types.MethodType) and isinstance(inner, types.FunctionType) and is_user_function(inner):
             return self.called(function, site) if is_disabled(inner) else types.MethodType(_watched(inner), function.__self__)
         if isinstance(function, functools.partial):

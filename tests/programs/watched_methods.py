@@ -136,3 +136,36 @@ def iterables_that_are_given_as_they_are() -> World:
         named = [str(item) for item in map(Vector(1, 2, 3), a)]
         return x * largest.items[0], smallest.items, type(total).__name__, list(total), max(total), named, sorted(b), tuple(a)
     return fn, each(f32(1.0), f32(3.0))
+
+
+@program("watched_methods", graph=True, repeat=3)
+def managers_that_are_methods() -> World:
+    times = []
+
+    class Clock:
+        def __init__(self, name):
+            self.name = name
+
+        @contextlib.contextmanager
+        def timed(self, factor):
+            start = time.perf_counter()
+            yield factor * 2.0
+            times.append((self.name, time.perf_counter() - start >= 0))
+
+        @classmethod
+        @contextlib.contextmanager
+        def named(cls, name):
+            times.append((cls.__name__, name, time.time() > 0))
+            yield cls(name)
+
+        @staticmethod
+        @contextlib.contextmanager
+        def alone(*names):
+            yield len(names)
+            times.append((*names, time.time() > 0))
+
+    def fn(x):
+        with Clock.named("double") as clock, clock.timed(3.0) as factor, Clock.alone("a", "b") as count:
+            y = x * factor + count
+        return y, clock.name
+    return fn, each(f32(1.0), f32(3.0)), lambda: times
