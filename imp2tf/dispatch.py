@@ -185,7 +185,7 @@ class Dispatcher(Tracer):
         return self._gone_on(stuck, args, kwargs)
 
     def _gone_on(self, stuck: CannotGoOn, args: tuple[Any, ...], kwargs: dict[str, Any], recording: Recording | None = None) -> Any:
-        if stuck.remains.is_final or not self._is_passed(stuck.remains):
+        if stuck.remains.is_final or not all(site in self.profile.seen for site, _ in stuck.remains.history):
             self._count("graph_calls")
             stuck.give_up()
         result, is_over = self._replayed(stuck.remains.undone(), args, kwargs, recording)

@@ -52,6 +52,7 @@ class Outside:
       handles: whether the program handles exceptions, or cleans up after them, by code that the graph may not hold.
       calls_program: whether the run calls Python that may change what the graph changes, variables for instance.
       sites: the calls of Python that the graph makes.
+      prints: the calls of ``tf.print`` in it.
       gives_tensors: whether Python that the graph calls gives it tensors, past eager's tape.
       locks: locks that the run holds from before its guards are checked.
       lock_of_seeds: what keeps runs apart that draw from one stream.
@@ -67,6 +68,7 @@ class Outside:
     handles: bool = False
     calls_program: bool = False
     sites: set[tuple[str, int, str]] = dataclasses.field(default_factory=set)
+    prints: set[tuple[str, int, str]] = dataclasses.field(default_factory=set)
     gives_tensors: bool = False
     locks: list[Source] = dataclasses.field(default_factory=list)
     lock_of_seeds: Source | None = None

@@ -38,7 +38,6 @@ from imp2tf.paths import scope
 from imp2tf.placement import guard_placement
 from imp2tf.places import Contents, Tail
 from imp2tf.plan import Recorder
-from imp2tf.profile import is_passed
 from imp2tf.quick_graphs import lines_kept, make_quick
 from imp2tf.quick_operations import operations_quick
 from imp2tf.random_ops import draw_eagerly
@@ -183,7 +182,7 @@ def kinds_of(relaxations: Relaxations, parameters: Parameters, args: Sequence[An
 def _refuse_unrepeatable(graph: Graph, relaxations: Relaxations) -> None:
     """Fall back if Python may have to go on from the middle of a run, and the run does something that cannot be repeated."""
     outside, left_out = graph.outside, graph.outside.left_out
-    can_go_on = graph.can_go_on and all(is_passed(site, relaxations.profile) for site in outside.sites)
+    can_go_on = graph.can_go_on and (outside.sites | outside.prints) <= relaxations.profile.seen  # a replay comes by these
     if left_out is not None and not can_go_on and relaxations.given_up is not None:
         relaxations.given_up.add(left_out.site)  # the next trace does with it, or there is none
         relaxations.profile.wanted |= left_out.wanted

@@ -205,10 +205,10 @@ class _Agent:
         return tf.random.uniform([2]) * self.weight
 
 
-def steps_of(name: str) -> Callable[[], Any]:
+def steps_of(name: str, kind_of_agent: type[_Agent] = _Agent) -> Callable[[], Any]:
     def make() -> tuple[Any, Sequence[Any], Callable[[], Any]]:
         tf.random.set_seed(11)
-        agent = _Agent()
+        agent = kind_of_agent()
         state = lambda: (agent.weight, agent.moments, agent.log, agent.moves, agent.episodes, agent.numbers.random())  # noqa: E731
         return getattr(agent, name), [((tf.constant(value),), {}) for value in (*RARELY, *RARELY)], state
 
@@ -216,11 +216,54 @@ def steps_of(name: str) -> Callable[[], Any]:
     return make
 
 
+class _Callbacks(_Agent):
+    """What is called by those whom the program calls: nobody sees Python come by there once more."""
+
+    def shown(self, x):
+        print("shown", self.moves)
+        return x
+
+    def ended(self, x):
+        self.weight.assign_add(1.0)
+        self.moves += 1
+        if x > 5:
+            self.log.append(kind(x))
+        return x * self.weight
+
+    def by_map(self, x):
+        return self.ended(x), list(map(self.shown, [1, 2])), self.ended(x)
+
+    def by_lambda(self, x):
+        return list(map(lambda v: (print("lambda", v), v)[1], [1, 2])), self.ended(x)
+
+    def by_key(self, x):
+        return sorted([3, 1, 2], key=lambda v: (tf.print("key", v), v)[1]), self.ended(x)
+
+    def by_cond(self, x):
+        return tf.cond(x > 0.0, lambda: self.shown(x), lambda: -x), self.ended(x)
+
+    @property
+    def told(self):
+        print("told", self.moves)
+        return self.moves
+
+    def by_property(self, x):
+        return self.told, self.ended(x)
+
+    def __getitem__(self, place):
+        self.log.append(self.numbers.random())
+        return self.log[-1]
+
+    def by_operator(self, x):
+        return self[3], self.ended(x)
+
+
+CALLED_BACK = [steps_of(f"by_{name}", _Callbacks) for name in ("map", "lambda", "key", "cond", "property", "operator")]
 LATE = [steps_of(name) for name in ("move", "moves_in_a_loop", "moves_under_a_tape", "two_branches", "draws_between")]
 
 
 @pytest.mark.parametrize("speculate", [True, False])
-@pytest.mark.parametrize("make", [stateful, after_an_effect, after_an_effect_of_an_earlier_turn, *LATE])
+@pytest.mark.parametrize("make", [stateful, after_an_effect, after_an_effect_of_an_earlier_turn, *LATE, *CALLED_BACK])
 @pytest.mark.parametrize("profile_runs", [0, 1])
 def test_effects_happen_once(make: Callable[[], Any], profile_runs: int, speculate: bool) -> None:
     check(make, repeat=3, convert_kw={"profile_runs": profile_runs, "speculate": speculate})
