@@ -71,7 +71,7 @@ class Calls(Converter, lowers=(gast.Call,)):
 @operator
 def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """``function(*args, **kwargs)``."""
-    return calls.call(function, *args, **kwargs)
+    return calls.call_in_text(function, *args, **kwargs)
 
 
 @operator
@@ -118,7 +118,7 @@ def call_spread(function: Any, parts: list[Any], named: list[tuple[str | None, A
             args.append(part)
         else:
             args.extend(part.items if part.items is not None else items(part.value, _with_star, function))
-    return calls.call(function, *args, **kwargs)
+    return calls.call_in_text(function, *args, **kwargs)
 
 
 def items(value: Any, asked: Callable[..., Any] | None = None, *given: Any) -> list[Any]:

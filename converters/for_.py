@@ -71,10 +71,10 @@ def for_(iterable: Any, target: Callable[[Any], None], body: Block, orelse: Bloc
         target(item)
         body()
 
-    pushed = as_pushed(iterable)
+    pushed = as_pushed(iterable, in_text=True)
     if pushed is not None:
         return push_for(pushed, visit, orelse, state, exits)
-    return run_for(cursor(iterable), visit, orelse, state, exits, body.__code__, unread, Expected(state, counts, sets))
+    return run_for(cursor(iterable, in_text=True), visit, orelse, state, exits, body.__code__, unread, Expected(state, counts, sets))
 
 
 def _for_union(union: Union, target: Callable[[Any], None], body: Block, orelse: Block | None, state: State, exits: str | None) -> None:

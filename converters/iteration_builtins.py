@@ -84,7 +84,7 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
     """``zip(...)``."""
     if strict:
         _require_one_length(iterables)
-    return new(ZipCursor([cursor(one) for one in iterables]))
+    return new(ZipCursor([cursor(one, in_text=True) for one in iterables]))
 
 
 def _require_one_length(iterables: tuple[Any, ...]) -> None:
@@ -107,8 +107,8 @@ def _require_one_length(iterables: tuple[Any, ...]) -> None:
 @replace_call(enumerate)
 def enumerate_(iterable: Any, start: Any = 0) -> Any:
     """``enumerate(...)``."""
-    pushed = as_pushed(iterable)
-    return new(EnumerateCursor(cursor(iterable), start) if pushed is None else PushedEnumerate(pushed, start))
+    pushed = as_pushed(iterable, in_text=True)
+    return new(EnumerateCursor(cursor(iterable, in_text=True), start) if pushed is None else PushedEnumerate(pushed, start))
 
 
 @replace_call(map)

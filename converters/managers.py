@@ -9,7 +9,7 @@ from typing import Any
 
 from imp2tf.calls import call, invoke, replace_call, replace_calls_of_code
 from imp2tf.managers import managed
-from imp2tf.session import current
+from imp2tf.session import current, out_of_text
 
 
 @replace_call(contextlib.contextmanager)
@@ -30,7 +30,8 @@ def decorated(function: Any, *args: Any, **kwargs: Any) -> Any:
     cells = dict(zip(function.__code__.co_freevars, (one.cell_contents for one in function.__closure__), strict=True))
     manager, inner = cells["self"], cells["func"]
     if isinstance(manager, contextlib._GeneratorContextManager):
-        manager = managed(manager.func, *manager.args, **manager.kwds)
+        with out_of_text():
+            manager = managed(manager.func, *manager.args, **manager.kwds)
     elif type(manager)._recreate_cm is not contextlib.ContextDecorator._recreate_cm:
         manager = call(manager._recreate_cm)
     return invoke(_within, (manager, inner, args, kwargs), {})

@@ -20,7 +20,7 @@ import tensorflow as tf
 from imp2tf.alternatives import over
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
-from imp2tf.effects import host_call, site_of
+from imp2tf.effects import host_call, note_if_unseen, site_of
 from imp2tf.errors import ForeignCall, fall_back
 from imp2tf.forcing import kept_class
 from imp2tf.foreign import register_host_method
@@ -67,6 +67,7 @@ def tf_print(*values: Any, output_stream: Any = None, **options: Any) -> Any:
         with tf.control_dependencies([printed]):
             current().run.count_print()
             current().outside.prints.add(site_of(name_of_callee(tf.print)))
+            note_if_unseen(current())
         return printed
     name, names = _stream_name(stream), tuple(options)
 

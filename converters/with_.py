@@ -18,7 +18,7 @@ import tensorflow as tf
 
 from imp2tf.alternatives import over
 from imp2tf.attributes import get_attribute
-from imp2tf.calls import call, replace_call
+from imp2tf.calls import call, call_in_text, replace_call
 from imp2tf.containers import static
 from imp2tf.courses import contained, handled
 from imp2tf.errors import ForeignCall, RaisesUnderTry, fall_back
@@ -35,7 +35,7 @@ from imp2tf.quote import GIVEN, quote, quote_expr
 from imp2tf.records import split_records
 from imp2tf.region import cond
 from imp2tf.rewrite import Converter
-from imp2tf.session import current
+from imp2tf.session import current, out_of_text
 from imp2tf.states import State
 from imp2tf.targets import assign, constant, target_names
 from imp2tf.try_state import leave_raising, set_exit
@@ -146,7 +146,7 @@ def _enter(manager: Any) -> Any:
     if isinstance(manager, Stack):
         return manager
     if is_user_function(getattr(type(manager), "__enter__", None)):
-        return call(type(manager).__enter__, manager)
+        return _method_caller(manager)(type(manager).__enter__, manager)
     if not _is_entered_once(manager):
         fall_back(ForeignCall, f"an ExitStack enters a {type(manager).__qualname__}")
     return manager.__enter__()
@@ -178,10 +178,11 @@ def _unwind(stack: Stack, state: State) -> None:
     """Leave what a stack holds, the last first; what one raises, the others are told of."""
     exits = list(static(stack.exits, "leaving an ExitStack"))
     set_contents(stack.exits, [])
-    for manager in exits[:0:-1]:
-        handled(functools.partial(_leave_with, manager, state), state, lambda record: set_exit(state, RAISE, record))
-    if exits:
-        _leave_with(exits[0], state)
+    with out_of_text():
+        for manager in exits[:0:-1]:
+            handled(functools.partial(_leave_with, manager, state), state, lambda record: set_exit(state, RAISE, record))
+        if exits:
+            _leave_with(exits[0], state)
 
 
 def _leave(manager: Any) -> None:
@@ -200,7 +201,13 @@ def _told(manager: Any, error: Any) -> Any:
     if isinstance(manager, Callback):
         call(manager.function, *manager.args, **manager.kwargs)
         return False
-    return call(type(manager).__exit__, manager, None if error is None else type(error), error, None)
+    return _method_caller(manager)(type(manager).__exit__, manager, None if error is None else type(error), error, None)
+
+
+def _method_caller(manager: Any) -> Callable[..., Any]:
+    """What calls the methods of a user's manager: a watched run sees them if both are the user's."""
+    methods = [getattr(type(manager), name, None) for name in ("__enter__", "__exit__")]
+    return call_in_text if all(map(is_user_function, methods)) else call
 
 
 def _told_while_handled(manager: Any, record: Any) -> Any:

@@ -29,12 +29,12 @@ from imp2tf.places import Attribute
 from imp2tf.plain_functions import plain_twin
 from imp2tf.purity import has_plain_new, is_made_plainly
 from imp2tf.refusals import as_eager, eager_error
-from imp2tf.session import Session, active, current, resumed, suspended
+from imp2tf.session import Session, active, current, out_of_text, resumed, suspended
 from imp2tf.sources import Member
 from imp2tf.tf_compat import builds_inside, in_eager_mode
 from imp2tf.values import LOST, Deferred, GeneratorCall, Sentinel, Union
 
-__all__ = ["Activation", "InForeignGraph", "add_substitute", "call", "callback", "converted_of", "invoke", "replace_call",
+__all__ = ["Activation", "InForeignGraph", "add_substitute", "call", "call_in_text", "callback", "converted_of", "invoke", "replace_call",
            "replace_call_of", "replace_calls_of_code", "replace_calls_of_objects", "replace_construction"]
 
 MAX_RECURSION_IN_REGIONS = 6
@@ -159,10 +159,16 @@ class Activation:
 
 def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     """``function(*args, **kwargs)`` as converted code does it."""
+    with out_of_text():
+        return call_in_text(function, *args, **kwargs)
+
+
+def call_in_text(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """As `call`, for a call that stands in the text of the function that is traced: a watched run of the program sees it."""
     if active() is None:
         return function(*args, **kwargs)
     if isinstance(function, Union):
-        return over(function, lambda one: call(one, *args, **kwargs))
+        return over(function, lambda one: call_in_text(one, *args, **kwargs))
     if isinstance(function, ContainerMethod):
         return container_method(function, args, kwargs)
     if isinstance(function, Deferred):
@@ -183,21 +189,21 @@ def _call_object(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     if isinstance(function, types.FunctionType) and hasattr(function, "__imp2tf_callback__"):
         return call(function.__imp2tf_callback__, *args, **kwargs)
     if is_drop_in(function):
-        return call(function.__imp2tf_function__, *args, **kwargs)
+        return call_in_text(function.__imp2tf_function__, *args, **kwargs)
     if isinstance(function, functools.partial):
-        return call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
+        return call_in_text(function.func, *function.args, *args, **{**function.keywords, **kwargs})
     if isinstance(function, types.MethodType) and type(function.__self__).__module__.startswith("imp2tf."):
         return function(*args, **kwargs)  # an object of the trace that stands for one of Python's
     if isinstance(function, types.MethodType) and not _is_library_method(function):
-        return call(function.__func__, function.__self__, *args, **kwargs)
+        return call_in_text(function.__func__, function.__self__, *args, **kwargs)
     if isinstance(function, types.FunctionType) and (is_converted(function) or is_user_function(function)):
-        return invoke(function, args, kwargs)
+        return _invoke(function, args, kwargs)
     if isinstance(function, type):
         return _construct(function, args, kwargs)
     method = inspect.getattr_static(type(function), "__call__", None)
     method = getattr(method, "__imp2tf_callback__", method)
     if is_user_function(method) or getattr(method, "__code__", None) in _of_code:
-        return call(method, function, *args, **kwargs)
+        return call_in_text(method, function, *args, **kwargs)
     return _call_library(function, args, kwargs)
 
 
@@ -209,13 +215,13 @@ def _is_library_method(method: types.MethodType) -> bool:
 def _call_library(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     place = next((i for i, value in enumerate(args) if isinstance(value, Union)), None)
     if place is not None:
-        return over(args[place], lambda one: call(function, *args[:place], one, *args[place + 1:], **kwargs))
+        return over(args[place], lambda one: call_in_text(function, *args[:place], one, *args[place + 1:], **kwargs))
     inside = next((i for i, value in enumerate(args) if union_inside(value) is not None), -1)
     if inside >= 0:
-        return over_inside(args[inside], lambda one: call(function, *args[:inside], one, *args[inside + 1:], **kwargs))
+        return over_inside(args[inside], lambda one: call_in_text(function, *args[:inside], one, *args[inside + 1:], **kwargs))
     name = next((key for key, value in kwargs.items() if isinstance(value, Union)), None)
     if name is not None:
-        return over(kwargs[name], lambda one: call(function, *args, **{**kwargs, name: one}))
+        return over(kwargs[name], lambda one: call_in_text(function, *args, **{**kwargs, name: one}))
     return _noted(lambda: foreign.call_foreign(function, args, kwargs, callback))
 
 
@@ -256,18 +262,30 @@ def run_generator(generator: GeneratorCall, consumer: Any) -> None:
         if generator.spent is not True:
             fall_back(UnsupportedSyntax, "a generator is used that may have been used before")
         return
-    current().write(Attribute(generator, "spent"), True)
-    _trace(generator.function, (consumer, *generator.args), generator.kwargs)
+    session = current()
+    session.write(Attribute(generator, "spent"), True)
+    before = session.in_text
+    session.in_text = before and generator.in_text
+    try:
+        _trace(generator.function, (consumer, *generator.args), generator.kwargs)
+    finally:
+        session.in_text = before
 
 
 def _generator_call(function: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> GeneratorCall:
     if not is_converted(function):
         run_operation(function, *args, **kwargs)  # makes a generator that never runs, or refuses the arguments
-    made: GeneratorCall = current().born(GeneratorCall(function, args, kwargs))
+    made: GeneratorCall = current().born(GeneratorCall(function, args, kwargs, current().in_text))
     return made
 
 
 def invoke(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Trace a call of a function that does in Python what one of the library does."""
+    with out_of_text():
+        return _invoke(function, args, kwargs)
+
+
+def _invoke(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Trace a call of a user's function inline; the body of a generator function runs when the generator is consumed."""
     return _generator_call(function, args, kwargs) if is_generator_function(function) else _trace(function, args, kwargs)
 
@@ -358,7 +376,7 @@ def _construct(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     init = cls.__init__  # type: ignore[misc]
     if has_plain_new(cls) and is_user_function(init) and is_made_plainly(cls):
         made = current().born(run_operation(object.__new__, cls))
-        call(init, made, *args, **kwargs)
+        (call_in_text if type(cls) is type else call)(init, made, *args, **kwargs)
         return made
     if isinstance(cls, type) and is_user_function(cls.__new__) and is_made_plainly(cls) and not issubclass(cls, BaseException):
         return _made_by_new(cls, args, kwargs)

@@ -19,7 +19,7 @@ from imp2tf.session import Session, current, hosting
 from imp2tf.values import Growable, PyNumber, Union
 
 __all__ = ["MAY_SURPRISE", "commits", "has_effects_so_far", "has_pending_writes", "host_call", "host_check", "host_value", "is_unchanged",
-           "pending_owners", "site_of", "stop_run"]
+           "note_if_unseen", "pending_owners", "site_of", "stop_run"]
 
 MAY_SURPRISE = "result_of_python"  # the name of operations that end the run if Python returns what was not foretold
 
@@ -144,9 +144,16 @@ def _call_at_run_time(function: Callable[..., Any], values: Sequence[Any], retur
         session.outside.unrepeatable = "Python is called"
     elif not pure:
         session.outside.sites.add(site_of(name))
+        note_if_unseen(session)
     told = f"Python is called ({name})" if name else "Python is called"
     session.python_calls.append((Repeatable(told) if pure else told, innermost(frames)))
     return _python_op(session, call, [detached(tensor) for tensor in recorder.tensors], returns, op_name).outputs
+
+
+def note_if_unseen(session: Session) -> None:
+    """Note an effect that a repetition by Python could not leave out, since it would not see the call that has it."""
+    if not session.in_text:
+        session.outside.unseen, session.outside.unrepeatable = True, "Python is called"
 
 
 def _commits_if_any(session: Session, recorder: Recorder) -> list[tuple[Recipe, Recipe]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from imp2tf.containers import append
 from imp2tf.heap import contents, set_contents
-from imp2tf.session import current
+from imp2tf.session import current, out_of_text
 from imp2tf.values import StandIn
 
 __all__ = ["Callback", "Closing", "Stack"]
@@ -49,7 +49,8 @@ class Stack(StandIn):
 
     def enter_context(self, manager: Any) -> Any:
         """Enter a manager, and leave it with the stack."""
-        entered = self.enter(manager)
+        with out_of_text():
+            entered = self.enter(manager)
         append(self.exits, manager)
         return entered
 

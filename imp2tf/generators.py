@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from imp2tf.calls import call, is_generator_function, run_generator
+from imp2tf.calls import call, call_in_text, is_generator_function, run_generator
 from imp2tf.exceptions import INSIDE_OUT
 from imp2tf.exits import CONTINUE, clear, exit_code, none_under_way
 from imp2tf.iteration import GeneratorValue
@@ -101,8 +101,8 @@ def _run_through(inner: Pushed, visit: Visit) -> None:
     inner.run(Consumer(visit))
 
 
-def as_pushed(value: Any) -> Pushed | None:
-    """An iteration over a generator, or over what makes one of it; None for any other value."""
+def as_pushed(value: Any, in_text: bool = False) -> Pushed | None:
+    """An iteration over a generator, or over what makes one of it; None for any other value. `in_text`: see `call_in_text`."""
     if isinstance(value, Pushed):
         return value
     if isinstance(value, GeneratorCall):
@@ -111,7 +111,8 @@ def as_pushed(value: Any) -> Pushed | None:
         inner = as_pushed(value.iterable)
         return None if inner is None else PushedMap(value.step, inner)
     method: Any = getattr(type(value), "__iter__", None)
-    return PushedCall(call(method, value)) if is_user_function(method) and is_generator_function(method) else None
+    caller = call_in_text if in_text else call
+    return PushedCall(caller(method, value)) if is_user_function(method) and is_generator_function(method) else None
 
 
 def push(pushed: Pushed, visit: Visit, state: State) -> None:

@@ -159,7 +159,16 @@ class Graph:
     @property
     def misses_handlers(self) -> bool:
         """Whether an operation may fail that the program would handle, when nobody can let Python do that."""
-        return self.outside.handles and not self._can_undo and any(map(may_fail, self.concrete.graph.get_operations()))
+        return self.outside.handles and not self._can_undo and self._may_fail
+
+    @property
+    def leaves_stale(self) -> bool:
+        """Whether an operation may fail after calls of Python that it cannot repeat, so that nobody writes what the program has written."""
+        return self.outside.unseen and bool(self.writes) and self._may_fail
+
+    @property
+    def _may_fail(self) -> bool:
+        return any(map(may_fail, self.concrete.graph.get_operations()))
 
     def __call__(self, captured: list[Any], args: Sequence[Any]) -> Any:
         """Run on the bound arguments of a call and what `admit` gave for them: run, commit."""

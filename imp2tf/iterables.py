@@ -17,11 +17,11 @@ from imp2tf.user_iterators import user_cursor
 from imp2tf.values import GeneratorCall
 
 
-def cursor(value: Any) -> Cursor:
-    """A cursor over any iterable but a generator, which runs by itself."""
+def cursor(value: Any, in_text: bool = False) -> Cursor:
+    """A cursor over any iterable but a generator, which runs by itself. `in_text`: see `imp2tf.calls.call_in_text`."""
     if as_pushed(value) is not None:
         fall_back(UnsupportedSyntax, "a generator is used other than by a loop over all its items")
-    return user_cursor(value) or cursor_of(value)
+    return user_cursor(value, in_text) or cursor_of(value)
 
 
 def known_items(value: Any, what: str) -> list[Any]:
@@ -29,7 +29,7 @@ def known_items(value: Any, what: str) -> list[Any]:
     pushed = as_pushed(value)
     if pushed is not None:
         return _collected(pushed, what)
-    user = user_cursor(value)
+    user = user_cursor(value, in_text=False)
     items = drained(user if user is not None else value)
     if items is None:
         return fall_back(NeedsValue, f"{what} of a run-time length")

@@ -35,7 +35,7 @@ from imp2tf.object_fields import FieldsOf
 from imp2tf.places import Attribute
 from imp2tf.purity import is_numpy_function
 from imp2tf.refusals import as_eager, eager_error
-from imp2tf.session import current
+from imp2tf.session import current, out_of_text
 from imp2tf.values import (
     NUMBER_DTYPES,
     Deferred,
@@ -69,7 +69,7 @@ class GeneratorValue(StandIn):
 
     def __init__(self, iterable: Any, step: Callable[[Any], Any], filters: bool = False) -> None:
         self.iterable = iterable
-        self.step = step
+        self.step = step if current().in_text else _out_of_text(step)
         self.filters = filters  # whether the step may answer SKIP
         self.begun: Any = False
 
@@ -79,6 +79,14 @@ class GeneratorValue(StandIn):
             fall_back(UnsupportedSyntax, "a generator expression is used that may have been used before")
         current().write(Attribute(self, "begun"), True)
         return self
+
+
+def _out_of_text(step: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def taken(item: Any) -> Any:
+        with out_of_text():
+            return step(item)
+
+    return taken
 
 
 def cursor_of(value: Any) -> Cursor:

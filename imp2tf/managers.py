@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from imp2tf.alternatives import raise_error
-from imp2tf.calls import call
+from imp2tf.calls import call_in_text
 from imp2tf.courses import handled
 from imp2tf.errors import ForeignCall, UnsupportedSyntax, fall_back
 from imp2tf.exits import NONE, RAISE
@@ -37,7 +37,7 @@ class Managed(StandIn):
 
 def managed(function: Any, *args: Any, **kwargs: Any) -> Managed:
     """The manager that a generator function makes."""
-    made = call(function, *args, **kwargs)
+    made = call_in_text(function, *args, **kwargs)
     if not isinstance(made, GeneratorCall):
         fall_back(ForeignCall, f"with {function.__qualname__}()")
     manager: Managed = current().born(Managed(made))

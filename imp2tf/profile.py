@@ -131,14 +131,17 @@ class _Calls(gast.NodeTransformer):
 
     def visit_Call(self, node: gast.Call) -> gast.Call:
         self.generic_visit(node)
-        if isinstance(node.func, gast.Name) and node.func.id in LEFT_ALONE:
-            return node
+        if not (isinstance(node.func, gast.Name) and node.func.id in LEFT_ALONE):
+            node.func = self._entered(node.func, node)
+        return node
+
+    def _entered(self, function: Any, node: Any) -> gast.Call:
+        """What is called at a node instead of a function."""
         place = gast.Constant((self.filename, node.lineno), None)
-        hook = gast.Call(gast.Name(ENTERED, gast.Load(), None, None), [node.func, place], [])
+        hook = gast.Call(gast.Name(ENTERED, gast.Load(), None, None), [function, place], [])
         for new in (place, hook, hook.func):
             gast.copy_location(new, node)
-        node.func = hook
-        return node
+        return hook
 
     def visit_withitem(self, node: gast.withitem) -> gast.withitem:
         self.generic_visit(node)
@@ -160,10 +163,20 @@ class _Calls(gast.NodeTransformer):
         made = gast.Call(gast.copy_location(gast.Name(hook, gast.Load(), None, None), value), [value], [])
         return gast.copy_location(made, value)
 
-    def _as_it_is(self, node: Any) -> Any:
+    def visit_FunctionDef(self, node: Any) -> Any:
+        """The body is another function's own code."""
+        node.decorator_list = [self._entered(self.visit(one), one) for one in node.decorator_list]
+        return self.visit_Lambda(node)
+
+    def visit_Lambda(self, node: Any) -> Any:
+        node.args.defaults = [self.visit(one) for one in node.args.defaults]
+        node.args.kw_defaults = [one and self.visit(one) for one in node.args.kw_defaults]
         return node
 
-    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = _as_it_is
+    def visit_ClassDef(self, node: gast.ClassDef) -> gast.ClassDef:
+        return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef
 
 
 def _watched(function: types.FunctionType) -> types.FunctionType:

@@ -24,7 +24,8 @@ from imp2tf.sources import Held, Pinned, PlacePart, Source
 from imp2tf.tf_compat import global_seed
 from imp2tf.values import Sentinel
 
-__all__ = ["NOT_STORED", "Log", "Outside", "Session", "active", "current", "hosting", "in_host_call", "interposing", "resumed", "suspended"]
+__all__ = ["NOT_STORED", "Log", "Outside", "Session", "active", "current", "hosting", "in_host_call", "interposing", "out_of_text",
+           "resumed", "suspended"]
 
 NOT_STORED = Sentinel("NOT_STORED")
 Log = dict[Place, Any]
@@ -47,6 +48,7 @@ class Outside:
       touched: objects that calls of library code may have changed, by id.
       read_owners: objects whose data the trace has read, by id.
       unrepeatable: an effect of the run that a repetition by Python could not leave out.
+      unseen: whether Python is called where a repetition would not see it: by Python's own functions, operators, properties.
       needs_replay: why the run may find that Python has to go on.
       left_out: the last branch that the graph does without, and before which the run may have had effects.
       handles: whether the program handles exceptions, or cleans up after them, by code that the graph may not hold.
@@ -63,6 +65,7 @@ class Outside:
     touched: dict[int, Any] = dataclasses.field(default_factory=dict)
     read_owners: dict[int, Any] = dataclasses.field(default_factory=dict)
     unrepeatable: str | None = None
+    unseen: bool = False
     needs_replay: str | None = None
     left_out: LeftOut | None = None
     handles: bool = False
@@ -99,6 +102,20 @@ def current() -> Session:
     """The session that traces on this thread; there must be one."""
     assert _thread.session is not None
     return _thread.session
+
+
+@contextlib.contextmanager
+def out_of_text() -> Iterator[None]:
+    """Trace what a watched run of the program would not see: what Python's own functions, operators and properties call."""
+    session = active()
+    if session is None:
+        yield
+        return
+    before, session.in_text = session.in_text, False
+    try:
+        yield
+    finally:
+        session.in_text = before
 
 
 @contextlib.contextmanager
@@ -178,6 +195,7 @@ class Session:
         self.callbacks: list[Any] = []  # see `callback`
         self.loop_memo: dict[Hashable, Any] = {}
         self.activations: list[Any] = []
+        self.in_text = True  # whether a watched run of the program sees the call that is traced now (`imp2tf.calls.call_in_text`)
         self.ending: tuple[Any, ...] = ()  # classes of exceptions by which the iterators end that are being asked for an item
         self.trying = 0  # how many handlers of the program are around the code that is traced now
         self.handlers: list[int] = []  # how deep in the program's calls each handler is

@@ -15,6 +15,7 @@ from imp2tf.collecting import rarely
 from imp2tf.effects import commits, has_effects_so_far
 from imp2tf.errors import (
     Fallback,
+    ForeignCall,
     GraphRefused,
     Location,
     RaisesUnderTry,
@@ -109,7 +110,7 @@ def trace_call(function: Any, parameters: Parameters, args: Sequence[Any], relax
         with resumed(session), scope(), tf.variable_creator_scope(refuse_variable):
             lifted = [lift(session, value, Argument(i, name)) for i, (name, value) in enumerate(zip(parameters.names, args, strict=True))]
             positional, keywords = parameters.unbind(lifted, contents)
-            result = calls.call(function, *positional, **keywords)
+            result = calls.call_in_text(function, *positional, **keywords)
             if options.reduce_retracing:
                 _note_state(session)
             recorder = Recorder(session)
@@ -191,6 +192,8 @@ def _refuse_unrepeatable(graph: Graph, relaxations: Relaxations) -> None:
         fall_back(RaisesUnderTry, outside.needs_replay)
     if graph.misses_handlers:
         fall_back(RaisesUnderTry, "an operation under try or with may fail after something that cannot be undone")
+    if graph.leaves_stale:
+        fall_back(ForeignCall, "a property, an operator or a function of the library calls Python, and an operation may fail after that")
 
 
 def _kind(relaxations: Relaxations, value: Any, source: Source, around: tuple[Any, ...] = ()) -> Any:

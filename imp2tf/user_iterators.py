@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from imp2tf.calls import call
+from imp2tf.calls import call, call_in_text
 from imp2tf.courses import handled
 from imp2tf.cursors import Cursor, Truth
 from imp2tf.errors import ForeignCall, fall_back
@@ -96,12 +96,13 @@ class UserCursor(AskingCursor):
 
     ending = StopIteration
 
-    def __init__(self, iterator: Any) -> None:
+    def __init__(self, iterator: Any, in_text: bool) -> None:
         super().__init__()
         self.iterator = iterator
+        self.caller = call_in_text if in_text else call
 
     def ask(self) -> Any:
-        return call(type(self.iterator).__next__, self.iterator)
+        return self.caller(type(self.iterator).__next__, self.iterator)
 
 
 class SequenceCursor(AskingCursor):
@@ -123,20 +124,20 @@ class SequenceCursor(AskingCursor):
         return self.item.value
 
 
-def user_cursor(value: Any) -> Cursor | None:
-    """A cursor over an object of a user's class, None for any other value."""
+def user_cursor(value: Any, in_text: bool) -> Cursor | None:
+    """A cursor over an object of a user's class, None for any other value; `in_text`: see `imp2tf.calls.call_in_text`."""
     method = getattr(type(value), "__iter__", None)
     if is_user_function(method):
-        iterator = call(method, value)
-        return _of_iterator(iterator)
+        iterator = (call_in_text if in_text else call)(method, value)
+        return _of_iterator(iterator, in_text and current().in_text)
     if method is None and is_user_function(getattr(type(value), "__getitem__", None)):
         return SequenceCursor(value)
     return None
 
 
-def _of_iterator(iterator: Any) -> Cursor:
+def _of_iterator(iterator: Any, in_text: bool) -> Cursor:
     if is_user_function(getattr(type(iterator), "__next__", None)):
-        return UserCursor(iterator)
+        return UserCursor(iterator, in_text)
     if type(iterator).__name__ == "generator":
         return fall_back(ForeignCall, "iteration over a generator")
     return cursor_of(iterator)

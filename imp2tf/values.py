@@ -207,10 +207,11 @@ class GeneratorCall(StandIn):
 
     what = "a generator"
 
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], in_text: bool) -> None:
         self.function = function
         self.args = args
         self.kwargs = kwargs
+        self.in_text = in_text  # whether a watched run of the program sees the call
         self.spent: Any = False
 
     def __getattr__(self, name: str) -> Any:
