@@ -10,7 +10,6 @@ from typing import Any
 
 import gast
 
-from imp2tf.analysis.scopes import bound_names
 from imp2tf.namespace import operator
 from imp2tf.operations import truth_of
 from imp2tf.quote import quote_expr
@@ -29,7 +28,7 @@ class BooleanOperators(Converter, lowers=(gast.BoolOp,)):
         operands = [self.rw.delayed(value) for value in node.values]
         call = quote_expr("rt.and_()" if isinstance(node.op, gast.And) else "rt.or_()", node)
         call.args = operands
-        return with_state(self.rw, call, node)
+        return self.rw.with_state(call, node)
 
 
 class ConditionalExpressions(Converter, lowers=(gast.IfExp,)):
@@ -40,17 +39,7 @@ class ConditionalExpressions(Converter, lowers=(gast.IfExp,)):
         call = quote_expr(
             "rt.if_expression(test, body, orelse)", node, test=test, body=self.rw.delayed(node.body), orelse=self.rw.delayed(node.orelse)
         )
-        return with_state(self.rw, call, node)
-
-
-def with_state(rw: Any, call: Any, node: gast.expr) -> gast.expr:
-    """Add the names that walrus expressions in the operands bind, so that they are carried."""
-    names = sorted(one for one in bound_names([node]) if rw.kind_of(one) == "local")
-    if names:
-        state = rw.state(node, names, exits=False)
-        rw.frame.before.extend(state.setup)
-        call.keywords.append(gast.keyword("state", state.expr))
-    return call
+        return self.rw.with_state(call, node)
 
 
 @operator

@@ -15,6 +15,7 @@ from imp2tf.operations import compare_operation, contains, is_same, truth_of
 from imp2tf.quote import quote_expr
 from imp2tf.region import select
 from imp2tf.rewrite import Converter
+from imp2tf.states import NO_STATE, State
 from imp2tf.targets import constant
 from imp2tf.values import negated_bool
 
@@ -35,7 +36,7 @@ class Comparisons(Converter, lowers=(gast.Compare,)):
         call = quote_expr("rt.chain(left)", node, left=left)
         for op, right in zip(node.ops, node.comparators, strict=True):
             call.args.append(gast.Tuple([constant(COMPARE[type(op)]), self.rw.delayed(right)], gast.Load()))
-        return call
+        return self.rw.with_state(call, node)
 
 
 @operator
@@ -49,7 +50,7 @@ def compare(op: str, a: Any, b: Any) -> Any:
 
 
 @operator
-def chain(left: Any, *links: tuple[str, Callable[[], Any]]) -> Any:
+def chain(left: Any, *links: tuple[str, Callable[[], Any]], state: State = NO_STATE) -> Any:
     """``left op1 b op2 c``: each operand is evaluated at most once, and only while the links hold."""
     op, operand = links[0]
     right = operand()
@@ -58,5 +59,5 @@ def chain(left: Any, *links: tuple[str, Callable[[], Any]]) -> Any:
         return result
     holds = truth_of(result)
     if isinstance(holds, bool):
-        return chain(right, *links[1:]) if holds else result
-    return select(holds, lambda: chain(right, *links[1:]), lambda: result)
+        return chain(right, *links[1:], state=state) if holds else result
+    return select(holds, lambda: chain(right, *links[1:], state=state), lambda: result, state)

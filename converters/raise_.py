@@ -14,6 +14,7 @@ from typing import Any
 import gast
 
 from imp2tf.alternatives import over
+from imp2tf.analysis.scopes import bound_names
 from imp2tf.arithmetic import run_operation
 from imp2tf.attribute_writes import set_attribute
 from imp2tf.attributes import get_attribute
@@ -52,7 +53,7 @@ class Asserts(Converter, lowers=(gast.Assert,)):
     """``assert test, message``."""
 
     def lower(self, node: gast.Assert) -> list[gast.stmt]:
-        if self.rw.frame.tries:
+        if self.rw.frame.tries or (node.msg is not None and bound_names([node.msg])):
             error = quote_expr("AssertionError()", node)
             error.args = [node.msg] if node.msg is not None else []
             failed = gast.UnaryOp(gast.Not(), node.test)

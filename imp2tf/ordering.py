@@ -43,8 +43,8 @@ def order_effects(session: Session, graph: Any, outputs: Sequence[tf.Tensor], go
     hosts = {op for op in operations if op.type in HOST_OPS or (id(graph), op.name) in session.host_ops}
     if not hosts:
         return False
-    needed = _needed(operations, [*hosts, *kept, *(tensor.op for tensor in outputs)])
-    _let_wait(operations, hosts if goes_on is None else {*hosts, goes_on}, needed)
+    hosts = hosts if goes_on is None else {*hosts, goes_on}
+    _let_wait(operations, hosts, _needed(operations, [*hosts, *kept, *(tensor.op for tensor in outputs)]))
     _chain([op for op in operations if _has_effect(op) or (session.opaque and op.type in READS)])
     return True
 
@@ -85,13 +85,15 @@ def _let_wait(operations: Sequence[tf.Operation], hosts: set[tf.Operation], need
     """Let Python be called only when all is computed that stands before the call: had it failed, there would be no call."""
     pending: dict[tf.Operation, None] = {}  # those on whose results nothing depends so far
     for op in operations:
+        if op not in needed:
+            continue
         for before in (*(tensor.op for tensor in op.inputs), *op.control_inputs):
             pending.pop(before, None)
         if op in hosts:
             for before in pending:
                 add_control_input(op, _ended(before))
             pending.clear()
-        if op.type not in NEVER_FAILS and op in needed:
+        if op.type not in NEVER_FAILS:
             pending[op] = None
 
 

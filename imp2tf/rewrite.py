@@ -146,6 +146,15 @@ class Rewriter:
         """``lambda: node``, lowered: for operands that may not be evaluated."""
         return quote_expr("lambda: value", node, value=self.visit(node))
 
+    def with_state(self, call: gast.Call, node: gast.expr) -> gast.expr:
+        """Give `call`, to which `node` was lowered, the names that walrus expressions in its delayed operands bind, to be carried."""
+        names = sorted(one for one in bound_names([node]) if self.kind_of(one) == "local")
+        if names:
+            state = self.state(node, names, exits=False)
+            self.frame.before.extend(state.setup)
+            call.keywords.append(gast.keyword("state", state.expr))
+        return call
+
     # ------------------------------------------------------------------------------ statements
     def block(self, stmts: Sequence[gast.stmt]) -> list[gast.stmt]:
         """Lower a list of statements; what follows one that may exit runs only if it did not."""

@@ -179,3 +179,29 @@ def kinds_that_an_operator_refuses() -> World:
         print("gone on")
         return x
     return fn, [call(f32(x), kind) for kind in ("and", "less", "text", "array", "sign", "method", "fine") for x in (1.0, -3.0)]
+
+
+@program("unread_results")
+def what_fails_before_what_cannot() -> World:
+    seen = []
+
+    def fn(x, v):
+        seen.append("begun")
+        other = v if x < 3.0 else v[1:]
+        tf.reduce_sum(tf.matmul(v[None], other[:, None]))
+        print("done")
+        seen.append("done")
+        return x
+    return fn, [call(f32(x), f32([1.0, 2.0, 3.0])) for x in (1.0, 5.0, 2.0)], lambda: seen
+
+
+@program("unread_results")
+def what_fails_before_what_cannot_in_a_loop() -> World:
+    def fn(x, v):
+        while x > 0.0:
+            other = v if x < 3.0 else v[1:]
+            tf.reduce_sum(tf.matmul(v[None], other[:, None]))
+            print("turn", x)
+            x -= 1.0
+        return x
+    return fn, [call(f32(x), f32([1.0, 2.0, 3.0])) for x in (1.0, 5.0, 2.0)]

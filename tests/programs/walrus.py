@@ -145,3 +145,35 @@ def of_a_python_value() -> World:
             x = x * scale
         return x, scale
     return fn, [call(f32(1.0), {"scale": 2.0}), call(f32(1.0), {})]
+
+
+@program("walrus")
+def in_the_message_of_an_assertion() -> World:
+    def fn(x, n):
+        total = x * 2.0
+        assert n > 0, (n := -1)
+        assert x > 0, f"{(total := x - 1.0)} and {(n := 7)}"
+        for i in range(n):
+            assert total > i, (total := x)
+            total += 1.0
+        return total, n
+    return fn, [call(f32(1.0), 3), call(f32(2.0), 2), call(f32(-1.0), 1), call(f32(1.0), 0), call(f32(3.0), 1)]
+
+
+@program("walrus", graph=True)
+def in_a_chain_of_comparisons() -> World:
+    def fn(x):
+        n = 1.0
+        holds = 0.0 < x < (n := 5.0) < (x := x + 4.0)
+        return holds, n, x
+    return fn, each(f32(1.0), f32(-1.0), f32(7.0), f32(2.0))
+
+
+@program("walrus", graph=True)
+def in_a_chain_that_a_loop_asks() -> World:
+    def fn(x):
+        n = 1.0
+        while 0.0 < x < (n := n + 1.0):
+            x -= 1.0
+        return x, n
+    return fn, each(f32(1.0), f32(-1.0), f32(7.0), f32(1.5))
