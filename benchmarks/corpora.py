@@ -12,11 +12,13 @@ function that reads its verdicts if they come in a new form.
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 FLOORS_FILE = ROOT / "benchmarks" / "floors.json"
 RESULTS_FOLDER = ROOT / "build" / "corpora"
+AT_ONCE = min(2, os.cpu_count() or 1)  # how many corpora run beside each other: a runner keeps little more than one core busy
 
 # What a score counts, by name; and the floors of one corpus. "wrong" is a ceiling: fewer is better.
 Figures = dict[str, int]
@@ -117,6 +120,14 @@ KERAS_THEMES = (
     "train_step",
 )
 CORPORA = (
+    # Stock models and exports are left to the tests: with them it takes eight minutes, not six.
+    Corpus(
+        "keras",
+        "keras/run_keras.py",
+        ("--backends", "imp2tf", "--timeout", "120", "--theme", ",".join(KERAS_THEMES)),
+        read_keras,
+        minutes=15,
+    ),
     Corpus(
         "conformance",
         "conformance/run_cases.py",
@@ -129,14 +140,6 @@ CORPORA = (
         "conformance/run_cases.py",
         ("--backend", "imp2tf", "--repeat", "4"),
         read_conformance,
-    ),
-    # Stock models and exports are left to the tests: with them it takes eight minutes, not six.
-    Corpus(
-        "keras",
-        "keras/run_keras.py",
-        ("--backends", "imp2tf", "--timeout", "120", "--theme", ",".join(KERAS_THEMES)),
-        read_keras,
-        minutes=15,
     ),
 )
 
@@ -218,15 +221,15 @@ def report(verdicts: list[Verdict], reached: Figures, floors: Figures) -> list[s
 
 def judge(corpus: Corpus, folder: Path, floors: dict[str, Figures]) -> Figures | None:
     """Run a corpus and print how it did. Its figures, or None if it failed or fell below its floors."""
-    print(f"{corpus.name} ...", flush=True)
     started = time.monotonic()
     try:
         verdicts = run(corpus, folder, RESULTS_FOLDER)
     except CorpusFailed as failure:
-        print(f"  FAILED: {failure}", flush=True)
+        print(f"{corpus.name}\n  FAILED: {failure}", flush=True)
         return None
     reached, floor = score(verdicts), floors.get(corpus.name, {})
-    print(*report(verdicts, reached, floor), f"  {time.monotonic() - started:.0f} s", sep="\n", flush=True)
+    lines = [corpus.name, *report(verdicts, reached, floor), f"  {time.monotonic() - started:.0f} s"]
+    print("\n".join(lines), flush=True)
     return None if fallen(reached, floor) else reached
 
 
@@ -248,14 +251,15 @@ def main() -> int:
     arguments = parse_arguments()
     floors: dict[str, Figures] = json.loads(FLOORS_FILE.read_text(encoding="utf-8"))
     outcomes: Counter[str] = Counter()
-    for corpus in CORPORA:
-        if arguments.only and corpus.name not in arguments.only:
-            continue
-        if not (arguments.shared / corpus.runner).exists():
+    wanted = [corpus for corpus in CORPORA if not arguments.only or corpus.name in arguments.only]
+    found = [corpus for corpus in wanted if (arguments.shared / corpus.runner).exists()]
+    for corpus in wanted:
+        if corpus not in found:
             print(f"{corpus.name}: skipped, there is no {arguments.shared / corpus.runner}")
             outcomes["skipped"] += 1
-            continue
-        reached = judge(corpus, arguments.shared.resolve(), floors)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        figures = list(pool.map(lambda corpus: judge(corpus, arguments.shared.resolve(), floors), found))
+    for corpus, reached in zip(found, figures, strict=True):
         outcomes["failed" if reached is None else "passed"] += 1
         if arguments.record and reached is not None:
             floors[corpus.name] = raised(reached, floors.get(corpus.name, {}))
