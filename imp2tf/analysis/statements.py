@@ -15,6 +15,7 @@ SIMPLE = (gast.Assign, gast.AnnAssign, gast.Expr, gast.Import, gast.ImportFrom, 
 JUMPS = (gast.Return, gast.Break, gast.Continue)
 _DEFINITIONS = frozenset({gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda, gast.ClassDef})
 _RAISES = frozenset({gast.Raise, gast.Assert})
+_CLEANING = frozenset({gast.Try, gast.With})
 _LEAVING = frozenset({*JUMPS, gast.Try, gast.With})
 
 
@@ -42,8 +43,8 @@ def _holds(node: gast.AST, kinds: frozenset[type]) -> bool:
 
 
 def holds_try(stmt: gast.AST) -> bool:
-    """Whether a statement holds a ``try`` or ``with``, in whose body a raise is an exit."""
-    return any(isinstance(one, (gast.Try, gast.With)) for one in walk(stmt))
+    """Whether a statement itself holds a ``try`` or ``with``, in whose body a raise is an exit."""
+    return _holds(stmt, _CLEANING)
 
 
 def needs_exit_code(body: Sequence[gast.stmt]) -> bool:

@@ -1,6 +1,7 @@
 """Functions in functions: closures, decorators, factories, generators, recursion, defaults."""
 from __future__ import annotations
 
+import contextlib
 import functools
 
 import tensorflow as tf
@@ -259,3 +260,19 @@ def functions_printed_in_a_loop() -> World:
                 print(str(lambda z: z).partition(" at ")[0])
             return x
     return Box().show, each(f32(1.0), f32(2.0))
+
+
+@program("nested_functions", graph=True)
+def with_a_handler_where_the_program_raises() -> World:
+    def fn(x):
+        if x < 0.0:
+            def careful(y):
+                with contextlib.suppress(ValueError):
+                    if y > 2.0:
+                        raise ValueError("large")
+                    return y
+                return -y
+            raise ValueError(f"{careful(x + 4.0)}")
+        total = x * 2.0
+        return total + 1.0
+    return fn, each(f32(1.0), f32(-1.0), f32(-3.0), f32(2.0))
