@@ -1,6 +1,7 @@
 """Python's built-in functions on tensors: conversions, iteration helpers, reductions, type tests."""
 from __future__ import annotations
 
+import numpy as np
 import tensorflow as tf
 
 from tests.programs import World, call, each, f16, f32, f64, flag, i32, i64, program, text
@@ -319,3 +320,25 @@ def divmod_by_zero() -> World:
             text = str(error)
         return text, divmod(1.5, v)
     return fn, each(f32(2.0), f32(0.0))
+
+
+@program("builtins_on_tensors", graph=True)
+def rounded_after_the_run() -> World:
+    def fn(x):
+        a = x.numpy()
+        mean, total = np.mean(a), np.sum(a, dtype=np.float64)
+        once = round(float(mean) / 3, 4)
+        return round(mean), round(mean, 1), round(total), round(total, 2), round(once, 2), round(once), round(np.argmax(a)), round(mean) + 1
+
+    return fn, each(f32([1.25, 2.5]), f32([0.5, 0.5]), f32([-7.125, 3.0]))
+
+
+@program("builtins_on_tensors")
+def rounded_without_a_number() -> World:
+    def fn(x):
+        try:
+            return round(x.numpy())
+        except (TypeError, ValueError, OverflowError) as error:
+            return type(error).__name__, str(error)
+
+    return fn, each(f32([1.25, 2.5]), f32(1.5), f32(2.5), f32(np.nan), f32(np.inf), i32(3))

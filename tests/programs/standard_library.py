@@ -5,6 +5,7 @@ import bisect
 import collections
 import copy
 import dataclasses
+import enum
 import functools
 import heapq
 import itertools
@@ -304,3 +305,42 @@ def named_tuples_replaced() -> World:
             held["s"] = held["s"]._replace(h=x)
         return held["s"], held["s"]._asdict()["h"], state._make([x, 1])
     return fn, each(f32(1.0), f32(3.0), f32(1.0))
+
+
+@program("standard_library", graph=True)
+def members_of_an_enum() -> World:
+    class Phase(enum.Enum):
+        WARM = "warm"
+        TRAIN = "train"
+        COOL = "cool"
+
+        def following(self):
+            members = list(Phase)
+            return members[(members.index(self) + 1) % len(members)]
+
+    class Level(enum.IntEnum):
+        LOW = 1
+        HIGH = 3
+
+    state = {"phase": Phase.WARM}
+
+    def fn(x, name, level):
+        names = [member.name for member in Phase if member is not Phase(name)]
+        state["phase"] = state["phase"].following()
+        return x * Level(level), names, [*Level], max(Level), Phase(Phase.COOL).value
+
+    return fn, [call(f32(1.0), "warm", 1), call(f32(2.0), "cool", 3), call(f32(2.0), "warm", 1)], lambda: state
+
+
+@program("standard_library")
+def value_of_no_member() -> World:
+    class Phase(enum.Enum):
+        WARM = "warm"
+
+    def fn(x, name):
+        try:
+            return x, Phase(name)
+        except ValueError as error:
+            return x, str(error)
+
+    return fn, [call(f32(1.0), "warm"), call(f32(2.0), "hot")]
