@@ -14,6 +14,7 @@ import statistics
 import string
 
 import numpy as np
+import tensorflow as tf
 
 from tests.programs import World, call, each, f32, i32, program
 
@@ -344,3 +345,29 @@ def value_of_no_member() -> World:
             return x, str(error)
 
     return fn, [call(f32(1.0), "warm"), call(f32(2.0), "hot")]
+
+
+@program("standard_library", graph=True, grad=1)
+def itertools_over_tensors() -> World:
+    def fn(x, y):
+        pairs = [a * b for a, b in itertools.combinations(x, 2)]
+        table = [a - b for a, b in itertools.product(x, repeat=2)]
+        mixed = [a * n for a, n in itertools.product(y, (1.0, 2.0))]
+        padded = list(itertools.zip_longest(x, y, fillvalue=0.0))
+        kept = list(itertools.compress(x, [1, 0, 1]))
+        orders = [tf.stack(order) for order in itertools.permutations(y)]
+        return pairs, table, mixed, padded, kept, orders, [*itertools.combinations_with_replacement(y, 2)]
+
+    return fn, [call(f32([1.0, 2.0, 3.0]), f32([4.0, 5.0])), call(f32([1.0, -2.0, 0.0]), f32([0.0, 5.0]))]
+
+
+@program("standard_library", graph=True, grad=1)
+def steps_of_itertools_over_tensors() -> World:
+    def fn(x, y):
+        sums = list(itertools.accumulate(x))
+        chained = [item * 2.0 for item in itertools.chain(x, y)]
+        steps = [b - a for a, b in itertools.pairwise(x)]
+        rows = list(itertools.chain.from_iterable([x, y]))
+        return sums, chained, steps, rows, list(itertools.islice(x, 1, None)), tuple(itertools.islice(y, 1))
+
+    return fn, [call(f32([1.0, 2.0, 3.0]), f32([4.0, 5.0])), call(f32([1.0, -2.0, 0.0]), f32([0.0, 5.0]))]
