@@ -86,6 +86,7 @@ CONVERTERS = (
     raise_.Raises,                         # raise
     raise_.Asserts,                        # assert
     try_.Tries,                            # try
+    try_.GroupTries,                       # try: ... except* ...
     with_.Withs,                           # with
 )
 

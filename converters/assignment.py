@@ -212,6 +212,8 @@ def delete_item(owner: Any, key: Any) -> None:
         container_items.delete_item(owner, key)
     elif is_user_function(getattr(type(owner), "__delitem__", None)):
         call(type(owner).__delitem__, owner, key)
+    elif isinstance(owner, StandIn):
+        owner.refuse()
     elif hasattr(type(owner), "__delitem__"):
         fall_back(ForeignCall, f"an element of a {type(owner).__name__} is deleted")
     else:

@@ -9,6 +9,7 @@ import operator as python
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from imp2tf.alternatives import over, raise_error, stripped
@@ -18,9 +19,11 @@ from imp2tf.container_cursors import ListCursor
 from imp2tf.containers import append, listed, new, new_list, static, tuple_of
 from imp2tf.cursors import Cursor, EnumerateCursor, IteratorCursor, MapCursor, RunRange, StaticIterator, ZipCursor
 from imp2tf.dict_views import DictView
+from imp2tf.effects import has_effects_so_far
 from imp2tf.endless import Endless, EndlessCursor
 from imp2tf.errors import ForeignCall, NeedsValue, UnsupportedSyntax, fall_back
 from imp2tf.first_items import first_item
+from imp2tf.forcing import tensor_of
 from imp2tf.generators import Pushed, PushedEnumerate, PushedMap, as_pushed
 from imp2tf.growable import picked, stacked_column
 from imp2tf.heap import contents, set_contents
@@ -36,6 +39,7 @@ from imp2tf.picking import permuted
 from imp2tf.python_numbers import as_number
 from imp2tf.refusals import refuse
 from imp2tf.region import leave_to_python_if, select, stop_if
+from imp2tf.session import current
 from imp2tf.specs import Dense, Number
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import (
@@ -260,8 +264,23 @@ def _sorted_at_run_time(items: list[Any], keys: list[Any], reverse: Any) -> list
     pairs = _number_keys(keys)
     if pairs is None or not isinstance(reverse, bool):
         return fall_back(NeedsValue, "sorted() by keys that are no numbers")
-    order = tf.argsort(pairs, stable=True, direction="DESCENDING" if reverse else "ASCENDING")
-    return permuted(items, order)
+    if not pairs.dtype.is_floating:
+        return permuted(items, _argsort(pairs, reverse))
+    unordered = tf.reduce_any(tf.math.is_nan(pairs))
+    if has_effects_so_far(current()):
+        by_python = Deferred(_order_of, (Deferred(numpy_value, (pairs,)), reverse))
+        return permuted(items, select(unordered, lambda: tensor_of(by_python), lambda: _argsort(pairs, reverse)))
+    leave_to_python_if(unordered, "sorted() of keys that are not a number")
+    return permuted(items, _argsort(pairs, reverse))
+
+
+def _argsort(keys: tf.Tensor, reverse: bool) -> tf.Tensor:
+    return tf.argsort(keys, stable=True, direction="DESCENDING" if reverse else "ASCENDING")
+
+
+def _order_of(keys: np.ndarray, reverse: bool) -> np.ndarray:
+    """The order in which Python puts keys that may be NaN: it depends on which of them are compared."""
+    return np.array(sorted(range(len(keys)), key=keys.tolist().__getitem__, reverse=reverse), np.int32)
 
 
 def _sorted_growable(found: Growable, key: Any, reverse: Any) -> Any:
@@ -278,7 +297,7 @@ def _sorted_growable(found: Growable, key: Any, reverse: Any) -> Any:
     if column.dtype.is_floating:
         leave_to_python_if(tf.reduce_any(tf.math.is_nan(column)), "sorted() of keys that are not a number")
     column = tf.cast(column, tf.int32) if column.dtype == tf.bool else column
-    return new_list(picked(found, tf.argsort(column, stable=True, direction="DESCENDING" if reverse else "ASCENDING")))
+    return new_list(picked(found, _argsort(column, reverse)))
 
 
 def _is_sortable(element: Dense | Number) -> bool:

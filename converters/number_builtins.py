@@ -6,19 +6,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from imp2tf.alternatives import number_of, over, truth
 from imp2tf.arithmetic import run_operation
 from imp2tf.calls import call, replace_call
 from imp2tf.errors import NeedsValue, fall_back
-from imp2tf.forcing import computed
+from imp2tf.forcing import computed, example_or_none
 from imp2tf.kinds import is_user_function
 from imp2tf.operations import binary_operation, truth_as_number
 from imp2tf.python_numbers import as_number, divided, in_int_range
 from imp2tf.region import stop_if
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, Union, is_tensor, is_variable, number_kind, numpy_value
+
+ROUNDED = (int, float, np.integer, np.floating)
 
 
 def _number_of(kind: str, value: Any) -> Any:
@@ -101,6 +104,8 @@ def round_(value: Any, digits: Any = None) -> Any:
     """``round(value, digits)``; text-like rounding to digits is done after the run."""
     if isinstance(value, Union):
         return over(value, lambda one: round_(one, digits))
+    if isinstance(value, Deferred) and isinstance(example_or_none(value), ROUNDED):
+        return computed(round, (value, digits)) if digits is not None else round_(_number_of(_kind_of_example(value), value))
     if not isinstance(value, PyNumber):
         return run_operation(round, value) if digits is None else run_operation(round, value, digits)
     if value.kind != "float" and digits is None:
@@ -108,6 +113,10 @@ def round_(value: Any, digits: Any = None) -> Any:
     if digits is None:
         return _convert_number("int", PyNumber("float", tf.round(value.tensor)))
     return Deferred(round, (value, digits))
+
+
+def _kind_of_example(value: Deferred) -> str:
+    return "int" if isinstance(example_or_none(value), (int, np.integer)) else "float"
 
 
 @replace_call(pow)

@@ -26,7 +26,7 @@ from imp2tf.foreign import call_pure
 from imp2tf.heap import contents
 from imp2tf.iterables import known_items
 from imp2tf.kinds import is_container, is_user_function
-from imp2tf.values import StandIn, Table, Union
+from imp2tf.values import StandIn, Table, Union, is_tensor
 
 
 def _reduce(function: Any, iterable: Any, *initial: Any) -> Any:
@@ -306,8 +306,8 @@ def _is_code(value: Any) -> bool:
 
 
 def _is_of_run(value: Any) -> bool:
-    """Whether the number of items is known to the run, or the items are made one after the other."""
-    return isinstance(value, StandIn) or (is_container(value) and not isinstance(contents(value), (list, dict, set)))
+    """Whether the number of items is known to the run, or the items are made one after the other, as those of a tensor."""
+    return isinstance(value, StandIn) or is_tensor(value) or (is_container(value) and not isinstance(contents(value), (list, dict, set)))
 
 
 def _always(original: Callable[..., Any], twin: Any) -> None:
@@ -316,11 +316,18 @@ def _always(original: Callable[..., Any], twin: Any) -> None:
         return invoke(twin, args, kwargs)
 
 
-def _where_needed(original: Callable[..., Any], twin: Any) -> None:
+def _holds_of_run(value: Any) -> bool:
+    """The same of an iterable or, where it is a list or tuple, of one of its items."""
+    if isinstance(value, list):
+        return _is_of_run(value) or any(map(_is_of_run, contents(value)))
+    return _is_of_run(value) or (isinstance(value, tuple) and any(map(_is_of_run, value)))
+
+
+def _where_needed(original: Callable[..., Any], twin: Any, is_of_run: Callable[[Any], bool] = _is_of_run) -> None:
     @replace_call(original)
     def in_graph(*args: Any, **kwargs: Any) -> Any:
         values = (*args, *kwargs.values())
-        if any(map(_is_code, values)) or any(map(_is_of_run, values)):
+        if any(map(_is_code, values)) or any(map(is_of_run, values)):
             return invoke(twin, args, kwargs)
         return call_pure(original, args, kwargs)
 
@@ -332,6 +339,11 @@ def _on_values_of_the_run(original: Callable[..., Any], twin: Any) -> None:
         if known and not any(holds_runtime(contents(one) if is_container(one) else one) for one in args):
             return call_pure(original, args, kwargs)
         return invoke(twin, args, kwargs)
+
+
+def _of_known_items(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    items = [tuple(known_items(one, f"itertools.{original.__name__}()")) if is_tensor(one) else one for one in args]
+    return call_pure(original, tuple(items), kwargs)
 
 
 @replace_call(itertools.count)
@@ -375,5 +387,9 @@ for _helper in (_bisect_left, _bisect_right):
     replace_call(_helper)(functools.partial(lambda helper, *args, **kwargs: invoke(helper, args, kwargs), _helper))
 for _original, _twin in ((itertools.accumulate, _accumulate), (itertools.takewhile, _takewhile), (itertools.dropwhile, _dropwhile),
                          (itertools.filterfalse, _filterfalse), (itertools.starmap, _starmap), (itertools.chain, _chain),
-                         (itertools.chain.from_iterable, _chain_of), (itertools.pairwise, _pairwise), (itertools.islice, _islice)):
+                         (itertools.pairwise, _pairwise), (itertools.islice, _islice)):
     _where_needed(_original, _twin)
+_where_needed(itertools.chain.from_iterable, _chain_of, _holds_of_run)
+for _iteration in (itertools.product, itertools.combinations, itertools.combinations_with_replacement, itertools.permutations,
+                  itertools.zip_longest, itertools.compress):
+    replace_call(_iteration)(functools.partial(_of_known_items, _iteration))

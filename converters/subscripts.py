@@ -32,7 +32,7 @@ from imp2tf.region import stop_if
 from imp2tf.rewrite import Converter
 from imp2tf.targets import constant
 from imp2tf.tf_compat import is_symbolic_tensor
-from imp2tf.values import Deferred, PyNumber, Union, is_runtime, numpy_value
+from imp2tf.values import Deferred, PyNumber, StandIn, Union, is_runtime, numpy_value
 
 rt.slice = builtins.slice
 
@@ -88,7 +88,7 @@ def get_item(owner: Any, key: Any) -> Any:
         return run_operation(python.getitem, owner, tensor_key(key))
     if isinstance(owner, Deferred) or is_runtime(key) or (isinstance(owner, (np.ndarray, str, bytes)) and _holds_runtime(key)):
         return _deferred_item(owner, key)
-    return run_operation(python.getitem, owner, key)
+    return owner.refuse() if isinstance(owner, StandIn) else run_operation(python.getitem, owner, key)
 
 
 def _holds_runtime(key: Any) -> bool:
@@ -161,6 +161,8 @@ def set_item(owner: Any, key: Any, value: Any) -> None:
         container_items.set_item(owner, key, value)
     elif isinstance(owner, FieldsOf) and isinstance(key, str):
         owner[key] = value
+    elif isinstance(owner, StandIn):
+        owner.refuse()
     elif isinstance(owner, (tf.Tensor, tuple, str, bytes, range, frozenset)) or method is None:
         run_operation(python.setitem, owner, key, value)
     else:

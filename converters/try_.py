@@ -17,7 +17,7 @@ import tensorflow as tf
 
 from imp2tf.alternatives import over, raise_error
 from imp2tf.courses import handled
-from imp2tf.errors import RaisesUnderTry, fall_back
+from imp2tf.errors import RaisesUnderTry, UnsupportedSyntax, fall_back
 from imp2tf.exceptions import ProgramRaise
 from imp2tf.exits import NONE, RAISE, exit_code, none_under_way
 from imp2tf.namespace import operator, rt
@@ -96,6 +96,14 @@ class Tries(Converter, lowers=(gast.Try,)):
         return block, unbind
 
 
+class GroupTries(Converter, lowers=(gast.TryStar,)):
+    """``try`` with ``except*``, which takes a group of exceptions apart: left to Python."""
+
+    def lower(self, node: gast.TryStar) -> list[gast.stmt]:
+        return quote("rt.except_star()", node)
+
+
+
 # ------------------------------------------------------------------------------------------------ run time
 rt.any_exception = BaseException  # what a bare ``except:`` catches
 
@@ -103,6 +111,12 @@ rt.any_exception = BaseException  # what a bare ``except:`` catches
 def run_body(body: Callable[[], None], state: State) -> None:
     """Run a try body; what it raises becomes an exit."""
     handled(body, state, lambda record: set_exit(state, RAISE, record))
+
+
+@operator
+def except_star() -> None:
+    """A ``try`` with ``except*``."""
+    fall_back(UnsupportedSyntax, "except* runs as Python only")
 
 
 @operator

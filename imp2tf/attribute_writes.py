@@ -17,7 +17,7 @@ from imp2tf.kinds import is_container, is_user_function
 from imp2tf.module_attributes import is_users_module, set_module_attribute
 from imp2tf.places import Attribute
 from imp2tf.session import active, current
-from imp2tf.values import UNBOUND, Deferred, PyNumber, Union
+from imp2tf.values import UNBOUND, Deferred, PyNumber, StandIn, Union
 
 __all__ = ["delete_attribute", "keep_as", "remove_attribute", "set_attribute", "store_attribute"]
 
@@ -31,6 +31,8 @@ def set_attribute(owner: Any, name: str, value: Any) -> None:
     if isinstance(owner, Union):
         over(owner, lambda one: set_attribute(one, name, value))
         return
+    if isinstance(owner, StandIn):
+        owner.refuse()
     hook = class_attribute(type(owner), "__setattr__")
     if hook is not None and is_user_function(hook[1]):
         call(hook[1], owner, name, value)
@@ -108,6 +110,8 @@ def delete_attribute(owner: Any, name: str) -> None:
     if isinstance(owner, Union):
         over(owner, lambda one: delete_attribute(one, name))
         return
+    if isinstance(owner, StandIn):
+        owner.refuse()
     hook = class_attribute(type(owner), "__delattr__")
     if hook is not None and is_user_function(hook[1]):
         call(hook[1], owner, name)

@@ -282,13 +282,13 @@ def _bind(value: Any, owner: Any, cls: type) -> Any:
 def _missing(owner: Any, cls: type, name: str, default: Any) -> Any:
     hook = class_attribute(cls, "__getattr__")
     if hook is not None and is_user_function(hook[1]):
-        return call(hook[1], owner, name) if default is MISSING else _hooked_default(owner, name, default, hook[1])
+        return call(hook[1], owner, name) if default is MISSING else _hooked_default(name, default, hook[1])
     if hook is not None or name.startswith("__"):
         return _plain(owner, name, default)
     return raise_error(no_attribute(owner, name)) if default is MISSING else default
 
 
-def _hooked_default(owner: Any, name: str, default: Any, hook: types.FunctionType) -> Any:
+def _hooked_default(name: str, default: Any, hook: types.FunctionType) -> Any:
     return fall_back(ForeignCall, f"getattr with a default on an object with __getattr__ ({name!r}, {default!r}, {hook.__name__})")
 
 

@@ -34,7 +34,7 @@ from imp2tf.sources import Member
 from imp2tf.tf_compat import builds_inside, in_eager_mode
 from imp2tf.values import LOST, Deferred, GeneratorCall, Sentinel, Union
 
-__all__ = ["Activation", "InForeignGraph", "add_substitute", "call", "call_in_text", "callback", "converted_of", "invoke", "replace_call",
+__all__ = ["Activation", "InForeignGraph", "add_substitute", "call", "call_in_text", "callback", "invoke", "replace_call",
            "replace_call_of", "replace_calls_of_code", "replace_calls_of_objects", "replace_construction"]
 
 MAX_RECURSION_IN_REGIONS = 6

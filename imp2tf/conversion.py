@@ -23,7 +23,7 @@ from imp2tf.rewrite import Converter, rewrite_function
 from imp2tf.source import FunctionSource, SourceUnavailable, bind, compile_node, lambda_to_function, read
 from imp2tf.trees import to_python
 
-__all__ = ["ConvertedCode", "convert_code", "convert_function", "converted_text", "register_converters"]
+__all__ = ["convert_function", "converted_text", "register_converters"]
 
 EXTRA = ("rt_cells", "rt_globals", "rt_code")
 

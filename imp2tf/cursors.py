@@ -200,6 +200,9 @@ class RunRange(StandIn):
         self.stop = stop
         self.step = step
 
+    def __hash__(self) -> int:
+        self.refuse()
+
 
 class RangeCursor(Cursor):
     """Over Python ints, from `start` by `step` up to `stop`."""

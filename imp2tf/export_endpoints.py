@@ -21,7 +21,7 @@ from imp2tf.export_trace import Endpoint
 from imp2tf.parameters import Parameters, name_of
 from imp2tf.trace import OTHER
 
-__all__ = ["DEFAULT", "endpoints_of", "is_function", "model_endpoint"]
+__all__ = ["endpoints_of"]
 
 DEFAULT = "serving_default"
 CONVERTED = (ConvertedFunction, BoundFunction)

@@ -29,7 +29,7 @@ from imp2tf.sharing import shares_objects
 from imp2tf.specs import Constant, Spec
 from imp2tf.trace import graph_name
 
-__all__ = ["State", "Widened", "scratch_session"]
+__all__ = ["State", "Widened"]
 
 MAX_WIDENINGS = 12
 

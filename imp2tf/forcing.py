@@ -29,8 +29,7 @@ from imp2tf.session import current
 from imp2tf.states import NO_STATE
 from imp2tf.values import NUMBER_TYPES, Deferred, PyNumber, call_method, is_runtime, numpy_value
 
-__all__ = ["RunArray", "computed", "example_of", "example_or_none", "forced", "kept_class", "kept_kind", "known_class", "tensor_of",
-           "worded", "words_of"]
+__all__ = ["RunArray", "computed", "example_or_none", "forced", "kept_class", "kept_kind", "known_class", "tensor_of", "worded", "words_of"]
 
 MOST_ELEMENTS = 1 << 16
 HEAVY, HEAVY_IN_LOOP = 1 << 10, 6  # the weight of values that are computed at once

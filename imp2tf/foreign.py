@@ -6,6 +6,7 @@ import collections
 import contextlib
 import dataclasses
 import decimal
+import enum
 import fractions
 import operator
 import types
@@ -230,6 +231,9 @@ def construct(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any], callback
     """``cls(*args, **kwargs)`` for a class whose ``__init__`` is not the user's own Python."""
     if is_tensorflow(cls):
         return _call_tensorflow(cls, args, kwargs, callback)
+    member = _member(cls, args) if len(args) == 1 and not kwargs else None
+    if member is not None:
+        return member
     if is_pure(cls) or dataclasses.is_dataclass(cls) or _is_plain_class(cls):
         if not _keeps_values(cls):
             _refuse_outer_iterators(cls, args, kwargs)
@@ -243,6 +247,15 @@ def construct(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any], callback
                 adopted(field)
         return made
     return call_library(cls, args, kwargs)
+
+
+def _member(cls: Any, args: tuple[Any, ...]) -> Any:
+    """What an enum gives for one of its members, or for a literal that is the value of one."""
+    if type(cls).__call__ is not enum.EnumMeta.__call__ or not isinstance(args[0], (cls, str, int, float)):
+        return None
+    if isinstance(args[0], cls):
+        return args[0]
+    return next((one for one in cls if isinstance(one.value, (str, int, float)) and one.value == args[0]), None)
 
 
 def _with_fields(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

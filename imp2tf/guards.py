@@ -12,7 +12,7 @@ from imp2tf.relaxations import Guard, Relaxations
 from imp2tf.sources import Choice, Held, Length, Source
 from imp2tf.tf_compat import EagerTensor, dtype_test, shape_text
 
-__all__ = ["Miss", "compile_guards", "describe_guard", "find_misses", "frozen_contents", "held_weakly", "relax"]
+__all__ = ["compile_guards", "describe_guard", "find_misses", "frozen_contents", "held_weakly", "relax"]
 
 SHORT = 16  # elements of a container that the text of a test spells out
 GONE = (AttributeError, KeyError, IndexError, TypeError, ValueError, tf.errors.OpError)

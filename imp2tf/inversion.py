@@ -19,7 +19,7 @@ from imp2tf.analysis.evaluated import evaluated_here
 from imp2tf.analysis.walking import walk
 from imp2tf.quote import RUNTIME, located, quote
 
-__all__ = ["CONSUMER", "invert_generators", "is_inverted"]
+__all__ = ["invert_generators", "is_inverted"]
 
 CONSUMER = "consumer__"  # the first parameter of an inverted generator function: a name that no program uses
 YIELDS = (gast.Yield, gast.YieldFrom)

@@ -1,6 +1,7 @@
 """From anything a ``for`` may run over to a cursor, or to all its items."""
 from __future__ import annotations
 
+import enum
 import functools
 import operator as python
 from collections.abc import Callable, Iterator
@@ -243,6 +244,8 @@ def _object_cursor(value: Any) -> Cursor:
     method = getattr(type(value), "__iter__", None)
     if isinstance(value, (tuple, str, bytes, frozenset, dict)) or _is_fresh_iterator(value):
         return StaticCursor(value)
+    if method is enum.EnumMeta.__iter__:
+        return StaticCursor(tuple(value))
     if method is None:
         run_operation(iter, value)
     return fall_back(ForeignCall, f"iteration over a {type(value).__name__}")

@@ -19,7 +19,7 @@ from imp2tf.session import current
 from imp2tf.tf_compat import function_graph, is_symbolic_tensor
 from imp2tf.values import Growable
 
-__all__ = ["is_within", "least_length"]
+__all__ = ["is_within"]
 
 MOST_STEPS = 16  # appends and pops that are followed back
 CHOICE = "SelectV2"  # what branches become that only choose (`imp2tf.choices`)

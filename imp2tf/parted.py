@@ -15,7 +15,7 @@ from imp2tf.connectivity import BRANCHES, CALLS, LOOPS, Wiring, called_names, en
 from imp2tf.growable import PICKED
 from imp2tf.tf_compat import FuncGraph, function_graph
 
-__all__ = ["Parted", "has_lists", "parted_around"]
+__all__ = ["Parted", "parted_around"]
 
 EVERYTHING = -1
 Mask = tuple[int, int]  # of what a tensor, or some element of a list, depends on; of what all elements do

@@ -15,7 +15,7 @@ from imp2tf.session import Session
 from imp2tf.sources import Code, Source
 from imp2tf.tf_compat import belongs_to_strategy, replica_of_call
 
-__all__ = ["Placement", "guard_placement"]
+__all__ = ["guard_placement"]
 
 
 class Placement(Source):

@@ -26,7 +26,7 @@ from imp2tf.tf_compat import IMPURE_TENSORFLOW
 __all__ = [
     "CHANGING_ARRAYS", "MUTATING_ARRAY_METHODS", "MUTATING_CONTAINER_METHODS", "TEXT_METHODS",
     "changes_first_argument", "has_plain_new", "is_impure_tensorflow", "is_made_plainly", "is_numpy_function",
-    "is_pure", "is_pure_method", "is_tensorflow", "library_name", "module_of", "works_on_values", "writes_into_argument",
+    "is_pure", "is_tensorflow", "library_name", "module_of", "works_on_values", "writes_into_argument",
 ]
 
 TENSORFLOW = ("tensorflow", "keras", "tf_keras")

@@ -19,7 +19,7 @@ from imp2tf.session import current
 from imp2tf.states import NO_STATE, Box
 from imp2tf.values import Growable, PyNumber, is_runtime, number_kind
 
-__all__ = ["compares_as_python", "count_of", "equal_growables", "equals_items", "first_place", "in_range", "is_equal", "no_nan", "place_of"]
+__all__ = ["compares_as_python", "count_of", "equal_growables", "equals_items", "in_range", "is_equal", "place_of"]
 
 
 def is_equal(a: Any, b: Any) -> Any:

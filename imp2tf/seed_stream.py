@@ -24,8 +24,7 @@ from imp2tf.sources import Setting
 from imp2tf.tf_compat import capture_at_call_time, global_seed, seed_generator, set_seed_generator
 from imp2tf.values import PyNumber
 
-__all__ = ["SEEDS_TO_COME", "OperationSeeds", "draws_as_eager", "draws_can_be_inputs", "leave_draws_to_host", "look_further_ahead",
-           "next_seed"]
+__all__ = ["SEEDS_TO_COME", "draws_as_eager", "draws_can_be_inputs", "leave_draws_to_host", "look_further_ahead", "next_seed"]
 
 LARGEST = 2**31 - 1  # TensorFlow takes seeds modulo this
 AHEAD_OF_LOOPS = 1 << 18

@@ -167,10 +167,22 @@ def in_host_call() -> bool:
 class Session:
     """The state of one trace."""
 
-    def __init__(self, graph: Any, relaxations: Relaxations) -> None:  # noqa: PLR0915 (a list of fields)
+    def __init__(self, graph: Any, relaxations: Relaxations) -> None:
         self.graph = graph
         self.relaxations = relaxations
         self.deadline = time.monotonic() + relaxations.budget if relaxations.budget and relaxations.shapes else None
+        self.run: Any = None
+        self.embedded = False
+        self.interposed = _thread.interposed
+        self.counts: collections.Counter[str] = collections.Counter()
+        self._begin_heap()
+        self._begin_elements()
+        self._begin_control_flow()
+        self._begin_effects()
+        self._begin_gradients()
+
+    def _begin_heap(self) -> None:
+        """What the program reads and writes, and how it is found again at the next call."""
         self.logs: list[Log] = [{}]
         self.store: dict[Place, Any] = {}
         self.reads: dict[Place, Any] = {}
@@ -183,17 +195,22 @@ class Session:
         self.references: list[tuple[Any, Source]] = []
         self.births: dict[int, int] = {}  # the log depth at which each object of this trace was made, by id
         self._births_under: dict[int, Log | None] = {}  # for each of them, the log that was open when it was made
-        self.sealed, self.taken = set[int](), set[int]()  # ids of elements of lists of run-time length; of those taken out
         self.keys_of_dicts: set[int] = set()  # ids of objects that dicts and sets compare by their fields
+        self.kept: list[Any] = []  # objects that the trace knows by id: they must live as long as it
+        self.made: list[tuple[Any, Any]] = []  # arrays of the call, and where it makes them (`imp2tf.own_arrays`)
+        self.has_read_data = False
+
+    def _begin_elements(self) -> None:
+        """Containers whose contents stand in a list of run-time length."""
+        self.sealed, self.taken = set[int](), set[int]()  # ids of elements of lists of run-time length; of those taken out
         self.elements: dict[int, Any] = {}  # containers whose contents stand in a list of run-time length (`imp2tf.elements`)
         self.uses_in_loops: list[Any] = []  # those of `elements` that were used in a loop and are older than it
         self.versions: collections.Counter[int] = collections.Counter()  # how often the order of a container has changed
         # Whether elements were changed. And 1 if an object may stand in two lists of run-time length, 2 if also twice in one list.
         self.changed_elements, self.shared_elements = False, 0
-        self.kept: list[Any] = []  # objects that the trace knows by id: they must live as long as it
-        self.made: list[tuple[Any, Any]] = []  # arrays of the call, and where it makes them (`imp2tf.own_arrays`)
-        self.callbacks: list[Any] = []  # see `callback`
-        self.loop_memo: dict[Hashable, Any] = {}
+
+    def _begin_control_flow(self) -> None:
+        """Where in the program the trace is: in which calls, handlers, branches and loops."""
         self.activations: list[Any] = []
         self.in_text = True  # whether a watched run of the program sees the call that is traced now (`imp2tf.calls.call_in_text`)
         self.ending: tuple[Any, ...] = ()  # classes of exceptions by which the iterators end that are being asked for an item
@@ -201,43 +218,46 @@ class Session:
         self.handlers: list[int] = []  # how deep in the program's calls each handler is
         self.courses: list[Any] = []  # stretches of the program that exceptions with a handler leave (`imp2tf.courses`)
         self.caught: list[Any] = []
+        self.disguises: list[Any] = []  # how libraries that the program runs in change its exceptions, innermost last
+        self.consumers: list[Any] = []  # what the consumers of running generators may change: a State for each
+        self.scopes: list[Any] = []
+        self.known: list[tuple[Any, bool]] = []  # the conditions of the branches being traced, and whether they hold
         self.regions = 0
+        self.region_graphs: list[Any] = []  # the graph of each region being traced, innermost last
         self.loop_depth = 0  # the log depth of the innermost body of a loop
         self.loops = 0  # how many of the regions are bodies of loops
-        self.over_arrays = 0  # how many loops over the items of arrays are being traced
         self.rolled = 0  # how many of these stand for turns of a known number
+        self.loop_memo: dict[Hashable, Any] = {}
+        # What the variables of each loop being traced begin with, and what they are in its body, by the graph of that.
+        self.carried: weakref.WeakKeyDictionary[Any, tuple[list[Any], list[Any]]] = weakref.WeakKeyDictionary()
+        self.over_arrays = 0  # how many loops over the items of arrays are being traced
         self.unrolled: set[Hashable] = set()  # loops whose turns were found to differ
         self.unlike_seen: set[Hashable] = set()  # loops that cannot be traced as their first turn lets expect
         self.assumptions: list[str] = []  # branches that the graph does without, and where they are
         self.left_in_loop: str | None = None  # why a turn of a loop may find that Python has to make the call
-        self.counts: collections.Counter[str] = collections.Counter()
+
+    def _begin_effects(self) -> None:
+        """What the run does besides computing: calls of Python, random numbers, stops."""
+        self.callbacks: list[Any] = []  # see `callback`
         self.python_calls: list[tuple[str, Location | None]] = []
         self.host_ops: set[tuple[int, str]] = set()
-        self.junctions: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
-        self.tells_ways = True  # whether of all junctions, or only of those that a tape of the program records
-        self.seeded = relaxations.seeded or global_seed() is not None  # whether random numbers come from eager's stream
+        self.region_ops: set[Any] = set()
+        self.seeded = self.relaxations.seeded or global_seed() is not None  # whether random numbers come from eager's stream
         self.draws_inside = False  # whether the graph computes them itself
+        self.draws: dict[int, list[Any]] = {}
         self.opaque: str | None = None  # a call that may have changed any Python state, as a reason
         self.outside = Outside()
-        self.has_read_data = False
-        self.draws: dict[int, list[Any]] = {}
-        self.region_ops: set[Any] = set()
+        self.stop: Callable[[Any], None] | None = None  # how an exception of the program ends a run without Python
+        self.refused: list[ConversionError] | None = None  # what a run without Python cannot do; tracing goes on, to find more
+
+    def _begin_gradients(self) -> None:
+        """What tapes of the program have to know of branches and loops."""
+        self.junctions: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+        self.tells_ways = True  # whether of all junctions, or only of those that a tape of the program records
         self.spent: list[tuple[Any, Any]] = []  # tapes that were asked, each with an object made where that was
         self.watched: dict[int, int] = {}  # how many operations there were when a tape of the program first watched a tensor, by id
         self.selected: set[Any] = set()  # operations that choose what one of two branches has left
-        self.scopes: list[Any] = []
-        self.known: list[tuple[Any, bool]] = []  # the conditions of the branches being traced, and whether they hold
-        self.region_graphs: list[Any] = []  # the graph of each region being traced, innermost last
-        self.interposed = _thread.interposed
-        # What the variables of each loop being traced begin with, and what they are in its body, by the graph of that.
-        self.carried: weakref.WeakKeyDictionary[Any, tuple[list[Any], list[Any]]] = weakref.WeakKeyDictionary()
         self.uncertain: list[tuple[Any, int, Any]] = []  # sources of gradients that may be None in eager, with the ways of the run
-        self.disguises: list[Any] = []  # how libraries that the program runs in change its exceptions, innermost last
-        self.consumers: list[Any] = []  # what the consumers of running generators may change: a State for each
-        self.embedded = False
-        self.stop: Callable[[Any], None] | None = None  # how an exception of the program ends a run without Python
-        self.refused: list[ConversionError] | None = None  # what a run without Python cannot do; tracing goes on, to find more
-        self.run: Any = None
 
     def in_another_thread(self) -> Session:
         """The same trace as another thread goes on with it: what stands for the depth of calls is that thread's own."""

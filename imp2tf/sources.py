@@ -24,7 +24,6 @@ __all__ = [
     "Keys",
     "Length",
     "Member",
-    "Part",
     "Pinned",
     "PlacePart",
     "Setting",

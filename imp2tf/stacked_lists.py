@@ -12,7 +12,7 @@ from imp2tf.purity import (
     library_name,
 )
 from imp2tf.python_numbers import number_tensor
-from imp2tf.region import leave_to_python_if, select, stop_if
+from imp2tf.region import leave_to_python_if, stop_if
 from imp2tf.specs import Dense, Number
 from imp2tf.tf_compat import is_symbolic_tensor
 from imp2tf.values import Growable, PyNumber
@@ -109,7 +109,7 @@ def _concat(grown: StackedList, axis: Any, name: str | None = None) -> tf.Tensor
 
 
 def _ragged(grown: StackedList) -> Any:
-    """``tf.ragged.stack`` of vectors that may differ in length; of a single one it gives a tensor."""
+    """``tf.ragged.stack`` of vectors that may differ in length."""
     (dtype, shape), = grown.found.element.components()
     if shape.rank != 1:
         fall_back(Contents, "tf.ragged.stack of a list of run-time length whose elements are no vectors")
@@ -119,12 +119,8 @@ def _ragged(grown: StackedList) -> Any:
     joined = tf.raw_ops.TensorListConcatV2(
         input_handle=handle, element_shape=[-1], leading_dims=tf.constant([], tf.int64), element_dtype=dtype)
     joined.tensor.set_shape([None])
-
-    def rows() -> tf.RaggedTensor:
-        splits = tf.cast(tf.concat([[0], tf.cumsum(joined.lengths)], 0), like.row_splits.dtype)
-        return tf.RaggedTensor.from_row_splits(joined.tensor, splits, validate=False)
-
-    return select(tf.equal(growable_length(grown.found), 1), lambda: joined.tensor[None], rows)
+    splits = tf.cast(tf.concat([[0], tf.cumsum(joined.lengths)], 0), like.row_splits.dtype)
+    return tf.RaggedTensor.from_row_splits(joined.tensor, splits, validate=False)
 
 
 def _is_same_empty(function: Any, grown: StackedList, args: list[Any], kwargs: dict[str, Any]) -> bool:

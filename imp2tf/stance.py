@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from types import TracebackType
 
-__all__ = ["STANCES", "set_stance", "stance"]
+__all__ = ["set_stance", "stance"]
 
 STANCES = ("default", "force_eager", "verify", "fail_on_recompile")
 

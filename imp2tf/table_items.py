@@ -28,8 +28,7 @@ from imp2tf.states import NO_STATE
 from imp2tf.tables import key_form, key_kind, key_of, keys_as_list, keys_tensor, table_length
 from imp2tf.values import NUMBER_DTYPES, Growable, PyNumber, Table, Union, is_runtime
 
-__all__ = ["as_table_under", "delete_entry", "entry", "entry_or", "has_key", "is_table_key", "listed_view", "put_entry", "shown_entry",
-           "table_method"]
+__all__ = ["as_table_under", "delete_entry", "entry", "has_key", "is_table_key", "listed_view", "put_entry", "shown_entry", "table_method"]
 
 Found = Any  # the position of an entry (an int32 scalar, -1 if there is none), or None where no key can be equal
 

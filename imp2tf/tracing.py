@@ -39,7 +39,7 @@ from imp2tf.substitution import substitutions
 from imp2tf.tf_compat import eager_context, tape_may_record
 from imp2tf.trace import AlwaysRaises, trace_call
 
-__all__ = ["FallbackRecord", "Ready", "Tracer"]
+__all__ = ["FallbackRecord", "Tracer"]
 
 MAX_ALWAYS_RAISED = 16
 MOST_IN_FRONT = 3  # a graph that is used is moved to the front if more graphs than that are tried before it

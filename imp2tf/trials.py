@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Generator
 from typing import Any, Protocol
 
-__all__ = ["APART", "COMPILED", "INLINE", "INLINE_FUNCTIONS", "INLINE_SECONDS", "OPTIMISED", "QUICK", "Compiler", "Form", "Trial"]
+__all__ = ["APART", "COMPILED", "INLINE", "OPTIMISED", "QUICK", "Compiler", "Form", "Trial"]
 
 CALLS, SLOW_CALLS, SLOW = 12, 3, 5e-3  # so many calls decide; of slow calls, which take that many seconds, fewer
 AGAIN = 3  # so many calls decide where the other form was timed some time ago

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-__all__ = ["FEWEST", "Item", "Run", "item_of", "placed_item", "runs_of"]
+__all__ = ["Item", "Run", "item_of", "placed_item", "runs_of"]
 
 FEWEST = 3  # items that are worth it: XLA takes long to compile what puts many tensors together
 

@@ -1,6 +1,7 @@
 """Python's built-in functions on tensors: conversions, iteration helpers, reductions, type tests."""
 from __future__ import annotations
 
+import numpy as np
 import tensorflow as tf
 
 from tests.programs import World, call, each, f16, f32, f64, flag, i32, i64, program, text
@@ -319,3 +320,57 @@ def divmod_by_zero() -> World:
             text = str(error)
         return text, divmod(1.5, v)
     return fn, each(f32(2.0), f32(0.0))
+
+
+@program("builtins_on_tensors", graph=True)
+def rounded_after_the_run() -> World:
+    def fn(x):
+        a = x.numpy()
+        mean, total = np.mean(a), np.sum(a, dtype=np.float64)
+        once = round(float(mean) / 3, 4)
+        return round(mean), round(mean, 1), round(total), round(total, 2), round(once, 2), round(once), round(np.argmax(a)), round(mean) + 1
+
+    return fn, each(f32([1.25, 2.5]), f32([0.5, 0.5]), f32([-7.125, 3.0]))
+
+
+@program("builtins_on_tensors")
+def rounded_without_a_number() -> World:
+    def fn(x):
+        try:
+            return round(x.numpy())
+        except (TypeError, ValueError, OverflowError) as error:
+            return type(error).__name__, str(error)
+
+    return fn, each(f32([1.25, 2.5]), f32(1.5), f32(2.5), f32(np.nan), f32(np.inf), i32(3))
+
+
+@program("builtins_on_tensors")
+def sorted_by_keys_that_may_be_nan() -> World:
+    def fn(x):
+        numbers = [float(one) for one in x]
+        best = sorted(range(4), key=lambda place: x[place], reverse=True)
+        rows = sorted([x[0], x[1], x[2]])
+        numbers.sort()
+        return numbers, best, rows
+
+    ordered, nan = [3.0, 1.0, 2.0, 1.0], np.nan
+    return fn, each(f32([3.0, nan, 2.0, 1.0]), f32([nan, 1.0, 0.0, nan]), f32(ordered), f32(ordered), f32(ordered))
+
+
+@program("builtins_on_tensors")
+def sorted_after_effects_by_keys_that_may_be_nan() -> World:
+    seen = []
+    total = tf.Variable(0.0)
+
+    def fn(x):
+        print("before", len(seen))
+        total.assign_add(1.0)
+        if x[0] > 0.0:
+            total.assign_add(x[0])
+            seen.append(sorted([float(one) for one in x], reverse=True))
+        for turn in tf.range(2):
+            print(turn, sorted(range(3), key=lambda place: float(x[place])))
+        return sorted([x[1], x[2]])
+
+    values = f32([3.0, np.nan, 2.0]), f32([1.0, 3.0, 2.0]), f32([-1.0, np.nan, 2.0]), f32([2.0, 1.0, np.nan])
+    return fn, each(*values), lambda: (seen, total)

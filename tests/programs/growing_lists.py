@@ -547,6 +547,17 @@ def ragged_rows() -> World:
 
 
 @program("growing_lists")
+def one_ragged_row() -> World:
+    def fn(xs):
+        rows = []
+        for x in xs:
+            if x > 0:
+                rows.append(tf.range(x))
+        return tf.ragged.stack(rows).to_tensor(-1), tf.ragged.stack(rows)
+    return fn, each(i32([3, 0]), i32([2, 1]), i32([0, 4]), i32([0, 0]))
+
+
+@program("growing_lists")
 def rows_given_to_library_code() -> World:
     def fn(xs):
         a = collected(xs)

@@ -406,3 +406,27 @@ def ragged_tensors_as_lists_and_arrays() -> World:
             return rt[:, :2].to_list(), rt.to_tensor()
         return rt.to_list(), str(rt.to_list())
     return fn, each(tf.ragged.constant([[1, 2, 3], [4]]), tf.ragged.constant([[1, 2], [4]]))
+
+
+@program("library_calls")
+def ranges_of_run_time_length_as_objects() -> World:
+    def fn(n, what):
+        if n > 0:
+            bounds = range(int(n))
+            if what == "item":
+                return bounds[-1]
+            if what == "slice":
+                return list(bounds[1:])
+            if what == "key":
+                return {bounds: 1}
+            if what == "set item":
+                bounds[0] = 1
+            if what == "delete":
+                del bounds[0]
+            if what == "attribute":
+                bounds.start = 1
+            return bounds.stop, bounds.index(0)
+        return None
+
+    whats = ["item", "slice", "key", "set item", "delete", "attribute", "rest"]
+    return fn, [call(i32(n), what) for what in whats for n in (3, 0)]

@@ -576,3 +576,34 @@ def own_step_and_the_last_of_many_states() -> World:
 @program("none_gradients", grad=2)
 def elements_under_two_tapes() -> World:
     return _of_appended(lambda items: (items[-1][0] ** 2, tf.nn.relu(-items[0])))
+
+
+@program("none_gradients", graph=True, grad=1)
+def one_of_several_experts() -> World:
+    weights = [tf.Variable(float(number)) for number in (1, 2, 3)]
+    slots = [tf.Variable(1.0) for _ in weights]
+
+    def fn(x, number):
+        with tf.GradientTape() as tape:
+            outputs = [weight * x for weight in weights]
+            loss = outputs[int(number)] ** 2
+        found = tape.gradient(loss, weights)
+        for slot, gradient in zip(slots, found):
+            if gradient is not None:
+                slot.assign(0.9 * slot + gradient)
+        return found, [x, x * 2.0, x * 3.0][int(number)]
+
+    return fn, [call(f32(2.0), i32(n)) for n in (0, 2, 1)], lambda: (slots, weights)
+
+
+@program("none_gradients")
+def best_of_several_experts() -> World:
+    weights = [tf.Variable(float(number)) for number in (1, 2, 3)]
+
+    def fn(x):
+        with tf.GradientTape() as tape:
+            outputs = [weight * x[place] for place, weight in enumerate(weights)]
+            first = sorted(outputs, key=float)[0]
+        return tape.gradient(first, weights)
+
+    return fn, each(f32([1.0, 1.0, 1.0]), f32([9.0, 1.0, 1.0]), f32([9.0, 5.0, 1.0])), lambda: weights

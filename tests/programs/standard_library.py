@@ -5,6 +5,7 @@ import bisect
 import collections
 import copy
 import dataclasses
+import enum
 import functools
 import heapq
 import itertools
@@ -13,6 +14,7 @@ import statistics
 import string
 
 import numpy as np
+import tensorflow as tf
 
 from tests.programs import World, call, each, f32, i32, program
 
@@ -304,3 +306,68 @@ def named_tuples_replaced() -> World:
             held["s"] = held["s"]._replace(h=x)
         return held["s"], held["s"]._asdict()["h"], state._make([x, 1])
     return fn, each(f32(1.0), f32(3.0), f32(1.0))
+
+
+@program("standard_library", graph=True)
+def members_of_an_enum() -> World:
+    class Phase(enum.Enum):
+        WARM = "warm"
+        TRAIN = "train"
+        COOL = "cool"
+
+        def following(self):
+            members = list(Phase)
+            return members[(members.index(self) + 1) % len(members)]
+
+    class Level(enum.IntEnum):
+        LOW = 1
+        HIGH = 3
+
+    state = {"phase": Phase.WARM}
+
+    def fn(x, name, level):
+        names = [member.name for member in Phase if member is not Phase(name)]
+        state["phase"] = state["phase"].following()
+        return x * Level(level), names, [*Level], max(Level), Phase(Phase.COOL).value
+
+    return fn, [call(f32(1.0), "warm", 1), call(f32(2.0), "cool", 3), call(f32(2.0), "warm", 1)], lambda: state
+
+
+@program("standard_library")
+def value_of_no_member() -> World:
+    class Phase(enum.Enum):
+        WARM = "warm"
+
+    def fn(x, name):
+        try:
+            return x, Phase(name)
+        except ValueError as error:
+            return x, str(error)
+
+    return fn, [call(f32(1.0), "warm"), call(f32(2.0), "hot")]
+
+
+@program("standard_library", graph=True, grad=1)
+def itertools_over_tensors() -> World:
+    def fn(x, y):
+        pairs = [a * b for a, b in itertools.combinations(x, 2)]
+        table = [a - b for a, b in itertools.product(x, repeat=2)]
+        mixed = [a * n for a, n in itertools.product(y, (1.0, 2.0))]
+        padded = list(itertools.zip_longest(x, y, fillvalue=0.0))
+        kept = list(itertools.compress(x, [1, 0, 1]))
+        orders = [tf.stack(order) for order in itertools.permutations(y)]
+        return pairs, table, mixed, padded, kept, orders, [*itertools.combinations_with_replacement(y, 2)]
+
+    return fn, [call(f32([1.0, 2.0, 3.0]), f32([4.0, 5.0])), call(f32([1.0, -2.0, 0.0]), f32([0.0, 5.0]))]
+
+
+@program("standard_library", graph=True, grad=1)
+def steps_of_itertools_over_tensors() -> World:
+    def fn(x, y):
+        sums = list(itertools.accumulate(x))
+        chained = [item * 2.0 for item in itertools.chain(x, y)]
+        steps = [b - a for a, b in itertools.pairwise(x)]
+        rows = list(itertools.chain.from_iterable([x, y]))
+        return sums, chained, steps, rows, list(itertools.islice(x, 1, None)), tuple(itertools.islice(y, 1))
+
+    return fn, [call(f32([1.0, 2.0, 3.0]), f32([4.0, 5.0])), call(f32([1.0, -2.0, 0.0]), f32([0.0, 5.0]))]
