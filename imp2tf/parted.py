@@ -1,13 +1,16 @@
 """What results depend on whichever elements of lists are read: connections that hold for each element of a list, not just for some.
 
 A list of a graph stands for all its elements in `imp2tf.connectivity`: what is read from it counts as connected to whatever went in. Here
-a list has two masks, of what some elements depend on and of what all do, and an element that is read has the second one. Where both ways
-of counting differ, only the run knows whether a gradient is None.
+a list has masks of what some elements depend on and of what all do, and an element that is read has the second one. An element that a
+branch has chosen depends for certain only on what it does either way. Where the ways of counting differ, only the run knows whether a
+gradient is None.
 """
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -15,11 +18,25 @@ from imp2tf.connectivity import BRANCHES, CALLS, LOOPS, Wiring, called_names, en
 from imp2tf.growable import PICKED
 from imp2tf.tf_compat import FuncGraph, function_graph
 
-__all__ = ["Parted", "parted_around"]
+__all__ = ["NOTHING", "Mask", "Parted", "parted_around"]
 
 EVERYTHING = -1
-Mask = tuple[int, int]  # of what a tensor, or some element of a list, depends on; of what all elements do
-NOTHING: Mask = (0, 0)
+
+
+class Mask(NamedTuple):
+    """What a tensor depends on, or the elements of a list."""
+
+    some: int  # of the elements
+    each: int  # of all elements
+    certain: int  # whichever branches a run takes
+
+    @classmethod
+    def of(cls, sources: int) -> Mask:
+        """That of a tensor, not a list, that depends on the sources on every way."""
+        return cls(sources, sources, sources)
+
+
+NOTHING = Mask.of(0)
 
 
 class Parted:
@@ -33,7 +50,7 @@ class Parted:
         """Carry the masks of some tensors (by id) to all tensors of `graph`."""
         for op in graph.get_operations():
             if op.type == "EmptyTensorList":
-                masks[id(op.outputs[0])] = 0, EVERYTHING
+                masks[id(op.outputs[0])] = Mask(0, EVERYTHING, 0)
         for step in self._wiring.steps(graph):
             if step.op.type == "EmptyTensorList":
                 continue
@@ -46,7 +63,7 @@ class Parted:
         graphs = [function_graph(op.graph, name) for attribute in CALLS[op.type] for name in called_names(op, attribute)]
         known = [one for one in graphs if one is not None]
         if len(known) < len(graphs):
-            return [(_union(given), 0)] * len(op.outputs)
+            return [Mask(_union(given), 0, 0)] * len(op.outputs)
         if op.type in LOOPS:
             return self._loop(known[0], given)
         given = given[1:] if op.type in BRANCHES else given
@@ -70,18 +87,20 @@ class Parted:
 
     def _through(self, op: tf.Operation, given: Sequence[Mask]) -> Mask:
         """The mask of what an operation gives."""
-        some, of_all = _union(given), given[0][1]
+        some, certain = _union(given), functools.reduce(operator.or_, (one.certain for one in given), 0)
+        first, last = given[0], given[-1]
         if op.type == "TensorListPushBack":
-            return some, of_all & given[1][0]
+            return Mask(some, first.each & last.certain, certain)
         if op.type == "TensorListSetItem":  # what it overwrites has gone
-            return of_all | given[-1][0], of_all & given[-1][0]
+            return Mask(first.each | last.some, first.each & last.certain, certain)
         if op.type in ("TensorListGetItem", "TensorListPopBack", "TensorListResize") or PICKED in op.name:
-            return of_all, of_all
+            return Mask.of(first.each)
         if op.type == "TensorListStack" or (op.type == "Identity" and op.inputs[0].dtype == tf.variant):
-            return some, of_all
+            return Mask(some, first.each, certain)
         if op.type == "TensorListFromTensor":
-            return some, 0 if id(op.inputs[0]) in self._stacked else of_all if _is_stacked(op.inputs[0]) else some
-        return some, of_all if len(given) == 1 and op.outputs[0].dtype == tf.variant else some
+            known = id(op.inputs[0]) in self._stacked
+            return Mask(some, 0 if known else first.each if _is_stacked(op.inputs[0]) else some, certain)
+        return Mask(some, first.each if len(given) == 1 and op.outputs[0].dtype == tf.variant else some, certain)
 
 
 def _is_stacked(tensor: tf.Tensor) -> bool:
@@ -90,13 +109,13 @@ def _is_stacked(tensor: tf.Tensor) -> bool:
 
 
 def _either(a: Mask, b: Mask) -> Mask:
-    return a[0] | b[0], a[1] & b[1]
+    return Mask(a.some | b.some, a.each & b.each, a.certain & b.certain)
 
 
 def _union(given: Sequence[Mask]) -> int:
     found = 0
     for one in given:
-        found |= one[0]
+        found |= one.some
     return found
 
 
@@ -119,8 +138,7 @@ def parted_around(targets: Sequence[tf.Tensor], sources: Sequence[Any]) -> Calla
         masks: dict[int, Mask] = {}
         for bit, source in enumerate(sources):
             tensor = getattr(source, "handle", source)
-            before = masks.get(id(tensor), NOTHING)[0]
-            masks[id(tensor)] = (before | 1 << bit,) * 2
+            masks[id(tensor)] = Mask.of(masks.get(id(tensor), NOTHING).some | 1 << bit)
         parted = Parted()
         for graph in graphs:
             for outer, inner in graph.captures:

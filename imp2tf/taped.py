@@ -20,7 +20,7 @@ import tensorflow as tf
 
 from imp2tf.connectivity import CALLS, LOOPS, Connections, Wiring, is_differentiable
 from imp2tf.junctions import Told, ways_told
-from imp2tf.parted import Parted
+from imp2tf.parted import NOTHING, Mask, Parted
 from imp2tf.spreading import spreading
 from imp2tf.tf_compat import (
     DirectCall,
@@ -133,10 +133,10 @@ class Taped:
     def _parted(self) -> list[int]:
         """Places of the inputs that results depend on or not according to which elements of lists are read."""
         inputs = self._graph.inputs
-        masks = {id(one): (1 << place, 1 << place) for place, one in enumerate(inputs)}
+        masks = {id(one): Mask.of(1 << place) for place, one in enumerate(inputs)}
         Parted(inputs).spread(self._graph, masks)
         possible = self._dependents(Connections(wiring=self._wiring))
-        results = [masks.get(id(self._graph.outputs[place]), (0, 0))[0] for place in self._results]
+        results = [masks.get(id(self._graph.outputs[place]), NOTHING).some for place in self._results]
         sure = [sum(1 << bit for bit, mask in enumerate(results) if mask >> place & 1) for place in range(len(inputs))]
         return [place for place, one in enumerate(inputs) if possible[place] & ~sure[place] and self._may_be_watched(place, one)]
 

@@ -607,3 +607,35 @@ def best_of_several_experts() -> World:
         return tape.gradient(first, weights)
 
     return fn, each(f32([1.0, 1.0, 1.0]), f32([9.0, 1.0, 1.0]), f32([9.0, 5.0, 1.0])), lambda: weights
+
+
+def _chosen_among_products(choose):
+    """A list that a loop fills, each turn with what comes of another variable; `choose` takes one of its elements."""
+    weights = [tf.Variable(float(place + 1)) for place in range(4)]
+
+    def fn(x):
+        with tf.GradientTape() as tape:
+            products = [weight * one for weight, one in zip(weights, x)]
+            chosen = choose(products, x)
+        return chosen, tape.gradient(chosen, weights)
+    return fn, each(f32([2.0, 1.0, 3.0, 0.5]), f32([1.0, 5.0, 0.0, 2.0])), lambda: weights
+
+
+@program("none_gradients")
+def the_least_of_products_that_a_loop_makes() -> World:
+    return _chosen_among_products(lambda products, x: min(products, key=float))
+
+
+@program("none_gradients")
+def the_first_of_sorted_products_that_a_loop_makes() -> World:
+    return _chosen_among_products(lambda products, x: sorted(products, key=float)[0])
+
+
+@program("none_gradients")
+def one_of_products_that_a_loop_makes() -> World:
+    return _chosen_among_products(lambda products, x: products[int(x[0])])
+
+
+@program("none_gradients", graph=True)
+def all_products_that_a_loop_makes() -> World:
+    return _chosen_among_products(lambda products, x: tf.add_n(products) + sum(products))
