@@ -328,8 +328,11 @@ class InForeignGraph(Fallback):
     """A user's function has an effect in a graph that library code builds: nobody would carry it out of there."""
 
 
-def callback(function: Any) -> Any:
-    """A user's function that library code is going to call while it traces: converted, and watched for effects."""
+def callback(function: Any, in_text: bool = False) -> Any:
+    """A user's function that library code is going to call while it traces: converted, and watched for effects.
+
+    `in_text`: a watched run of the program sees what the function calls, too (`call_in_text`).
+    """
     code = function.__func__ if isinstance(function, types.MethodType) else function
     if not (is_user_function(code) or is_converted(code)):
         return function
@@ -340,13 +343,13 @@ def callback(function: Any) -> Any:
     def traced(*args: Any, **kwargs: Any) -> Any:
         session = active()
         if session is not None:
-            return _called_back(session, function, args, kwargs)
+            return _called_back(session, function, args, kwargs, in_text)
         if not builds_inside(outer.graph):
             return (plain or function)(*args, **kwargs)
         session = outer.in_another_thread()  # a replica of tf.distribute
         with resumed(session), scope():
             try:
-                return _called_back(session, function, args, kwargs)
+                return _called_back(session, function, args, kwargs, in_text=True)  # what replicas do is not repeated
             finally:
                 outer.learn_from(session)
 
@@ -354,16 +357,17 @@ def callback(function: Any) -> Any:
     return traced
 
 
-def _called_back(session: Session, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _called_back(session: Session, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], in_text: bool) -> Any:
     """A call by library code of a function that was given to it."""
+    caller = call_in_text if in_text else call
     if in_eager_mode():
         with suspended():
             return function(*args, **kwargs)
     if tf.compat.v1.get_default_graph() is session.region_graphs[-1]:
-        return lowering.lowered(call(function, *args, **kwargs))
+        return lowering.lowered(caller(function, *args, **kwargs))
     with session.log() as log, scope():
         called = len(session.python_calls)
-        result = call(function, *args, **kwargs)
+        result = caller(function, *args, **kwargs)
         if any(session.outlives(place) for place in log):
             raise InForeignGraph(ForeignCall(f"{function.__name__} changes Python state while library code calls it"))
         if session.interposed and len(session.python_calls) > called:

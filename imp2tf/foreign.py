@@ -8,9 +8,10 @@ import dataclasses
 import decimal
 import enum
 import fractions
+import functools
 import operator
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from imp2tf.exceptions import ProgramRaise, innermost, user_frames
 from imp2tf.forcing import computed
 from imp2tf.heap import contents
 from imp2tf.kinds import is_container, is_user_function
+from imp2tf.layer_calls import replaced_calls
 from imp2tf.lowering import adopted, lowered, materialized
 from imp2tf.opaque import call_library, change_array, keep_apart
 from imp2tf.ordering import made_by_program
@@ -51,7 +53,7 @@ from imp2tf.values import Deferred, Growable, PyNumber, StandIn, call_method
 
 __all__ = ["call_foreign", "call_pure", "construct", "register_host_method"]
 
-Callback = Callable[[Any], Any]
+Callback = Callable[..., Any]
 MADE_OF_VALUES = (np.generic, complex, decimal.Decimal, fractions.Fraction, bytes)
 TEXTS = (str, repr, ascii, format)
 LIBRARIES = ("tensorflow", "keras", "numpy", "functools", "enum")
@@ -287,19 +289,8 @@ def _is_plain_class(cls: type) -> bool:
     return cls.__init__ is object.__init__ and has_plain_new(cls) and is_made_plainly(cls)  # type: ignore[misc]
 
 
-@contextlib.contextmanager
-def keras_calls(function: Any, callback: Callback) -> Iterator[None]:
+def keras_calls(function: Any, callback: Callback) -> contextlib.AbstractContextManager[None]:
     """While a Keras layer is called, the ``call`` methods of the user's layers inside it are converted ones."""
-    owner = getattr(function, "__self__", function)
-    flatten = getattr(owner, "_flatten_layers", None)
-    if current().interposed or not callable(flatten) or not hasattr(owner, "built"):
-        yield
-        return
-    layers = [layer for layer in flatten() if is_user_function(type(layer).call)]
-    for layer in layers:
-        layer.__dict__["call"] = callback(types.MethodType(type(layer).call, layer))
-    try:
-        yield
-    finally:
-        for layer in layers:
-            layer.__dict__.pop("call", None)
+    if current().interposed:
+        return contextlib.nullcontext()
+    return replaced_calls(function, functools.partial(callback, in_text=True))

@@ -30,6 +30,7 @@ from imp2tf.disabled import is_disabled
 from imp2tf.disk_cache import kept_or_made
 from imp2tf.errors import Fallback
 from imp2tf.kinds import is_drop_in, is_user_function
+from imp2tf.layer_calls import has_layers, replaced_calls
 from imp2tf.opaque import is_left_to_python
 from imp2tf.purity import has_plain_new, is_numpy_function, is_pure, is_tensorflow
 from imp2tf.results import Changed, Profile, Raised, Site, is_fresh, kind_of, name_of_callee, watched_arguments
@@ -93,6 +94,12 @@ def _iterating(function: Any, places: slice, /, *args: Any, **kwargs: Any) -> An
     if function not in (max, min) or len(given) == 1:
         given[places] = map(_iterated, given[places])
     return function(*given, **kwargs)
+
+
+def _with_layers(layer: Any, called: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """A call of a Keras layer, or of a method of one: those of the user inside it are watched."""
+    with replaced_calls(layer, watched):
+        return called(*args, **kwargs)
 
 
 class _Manager:
@@ -279,7 +286,8 @@ class _Watcher:
         method = inspect.getattr_static(type(function), "__call__", None)
         if isinstance(method, types.FunctionType) and is_user_function(method) and not is_disabled(method):
             return types.MethodType(_watched(method), function)
-        return self.called(function, site)
+        found = self.called(function, site)
+        return functools.partial(_with_layers, function, found) if has_layers(function) else found
 
     def called(self, function: Any, site: Site) -> Any:
         """What is called instead of a function that is not the user's."""

@@ -250,7 +250,7 @@ def callback_of(function: Any) -> Any:
     """A function that Keras is going to call: the user's own are converted when they are called in a trace."""
     if not isinstance(function, (types.FunctionType, types.MethodType)):
         return function
-    inner = callback(function)
+    inner = callback(function, in_text=isinstance(function, types.MethodType))  # as `_seen` shows methods to who watches
     if inner is function:
         return function
 

@@ -12,7 +12,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from imp2tf.calls import call
+from imp2tf.calls import call_in_text
 from imp2tf.embedding import call_in_graph
 from imp2tf.errors import Fallback
 from imp2tf.keras import private
@@ -39,11 +39,11 @@ def on_all_replicas(model: Any, step: Callable[[Any], Any]) -> Callable[[Any], A
     """A step as the function that runs it on all replicas."""
 
     def one_replica(data: Any) -> Any:
-        return step(data) if active() is None else call(step, data)
+        return step(data) if active() is None else call_in_text(step, data)
 
     def all_replicas(data: Any) -> Any:
         strategy = private.strategy_of(model)
-        return strategy.run(one_replica, (data,)) if active() is None else call(strategy.run, one_replica, (data,))
+        return strategy.run(one_replica, (data,)) if active() is None else call_in_text(strategy.run, one_replica, (data,))
 
     for made in (one_replica, all_replicas):
         made.__imp2tf_converted__ = True  # type: ignore[attr-defined]

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import imp2tf.keras
+from tests.differential import check
 from tests.keras.compared import data, fit, same
 from tests.keras.test_semantics import Kept, around, dense
+from tests.programs import World, call, f32, i32
 
 X, Y = data(16)
 X[4:8] -= 2.0
@@ -328,3 +331,58 @@ def test_stateful_and_stacked_cells() -> None:
         return keras.Sequential([keras.Input(batch_shape=(4, 3, 2)), keras.layers.RNN(cells, stateful=True), dense(1)])
 
     same(make, lambda model: (fit(model, x, y), model.layers[0].cell.cells[1].t, [np.array(one) for one in model.layers[0].states[:1]]))
+
+
+class Speaking(keras.layers.Layer):
+    """Counts its calls, and says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.times = 0
+
+    def compute_output_shape(self, shape: Any) -> Any:
+        return shape
+
+    def call(self, x: tf.Tensor) -> tf.Tensor:
+        self.times += 1
+        if tf.reduce_sum(x) > -1000.0:
+            print("call", self.times)
+        return x * 2.0
+
+
+def test_layer_that_prints_and_counts_before_a_loss_that_may_fail() -> None:
+    labels = np.zeros(len(X), "int32")
+    bad = labels.copy()
+    bad[5] = 9  # of two classes
+
+    def run(model: keras.Model) -> Any:
+        history = fit(model, X, labels)
+        try:
+            fit(model, X, bad)
+        except tf.errors.InvalidArgumentError as error:
+            failure = type(error).__name__
+        return history, failure, model.layers[0].times
+
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model = same(lambda: keras.Sequential([keras.Input((3,)), Speaking(), dense(2)]), run, graph=False, loss=loss)
+    train = imp2tf.keras.stats(model)["train"]
+    assert train["eager_calls"] == 2, train  # the first call, and the one that fails
+
+
+def test_step_that_calls_layers_that_print_before_an_operation_fails() -> None:
+    def make() -> World:
+        layers = keras.Sequential([Speaking(), Speaking()])
+        layers(tf.zeros([1, 2]))
+        weight, seen = tf.Variable(1.0), []
+
+        def step(x: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
+            y = layers(x)
+            weight.assign_add(1.0)
+            seen.append(i)
+            return tf.gather(tf.reshape(y, [-1]), i) * weight
+
+        calls = [call(f32([[1.0, 2.0]]), i32(i)) for i in (0, 1, 9, 0, 7, 1)]
+        return step, calls, lambda: (weight, seen, [one.times for one in layers.layers])
+
+    check(make)
+    check(make, convert_kw={"profile_runs": 1})
