@@ -386,3 +386,47 @@ def test_step_that_calls_layers_that_print_before_an_operation_fails() -> None:
 
     check(make)
     check(make, convert_kw={"profile_runs": 1})
+
+
+class Forwarding(keras.layers.Layer):
+    """Calls another layer twice."""
+
+    def __init__(self, inner: keras.layers.Layer) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def compute_output_shape(self, shape: Any) -> Any:
+        return shape
+
+    def call(self, x: tf.Tensor) -> tf.Tensor:
+        return self.inner(x) if tf.reduce_sum(x) > 0.0 else self.inner(x) + self.inner(-x)
+
+
+def test_step_that_calls_layers_with_a_call_of_their_own() -> None:
+    def make() -> World:
+        inner = keras.layers.Identity()
+        inner.call = lambda x: x * 3.0 if tf.reduce_sum(x) > 0.0 else x * 5.0
+        layers = keras.Sequential([Forwarding(inner), inner])
+        layers(tf.ones([1, 2]))
+        return layers, [call(f32([[one, 1.0]])) for one in (1.0, -3.0, 2.0)], lambda: "call" in vars(inner)
+
+    check(make, graph=True)
+    check(make, convert_kw={"profile_runs": 1}, repeat=3)
+
+
+def test_objects_are_not_asked_whether_they_are_layers() -> None:
+    class Asked(list):
+        def __getattr__(self, name: str) -> Any:
+            print("asked for", name)
+            raise AttributeError(name)
+
+    def make() -> World:
+        words = Asked()
+
+        def step(x: tf.Tensor) -> tf.Tensor:
+            words.append(len(words))
+            return x * len(words)
+
+        return step, [call(f32(1.0)), call(f32(2.0))], lambda: list(words)
+
+    check(make, convert_kw={"profile_runs": 1})
