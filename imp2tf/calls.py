@@ -5,6 +5,7 @@ would otherwise happen while tracing only.
 """
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import inspect
@@ -262,14 +263,9 @@ def run_generator(generator: GeneratorCall, consumer: Any) -> None:
         if generator.spent is not True:
             fall_back(UnsupportedSyntax, "a generator is used that may have been used before")
         return
-    session = current()
-    session.write(Attribute(generator, "spent"), True)
-    before = session.in_text
-    session.in_text = before and generator.in_text
-    try:
+    current().write(Attribute(generator, "spent"), True)
+    with contextlib.nullcontext() if generator.in_text else out_of_text():
         _trace(generator.function, (consumer, *generator.args), generator.kwargs)
-    finally:
-        session.in_text = before
 
 
 def _generator_call(function: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> GeneratorCall:

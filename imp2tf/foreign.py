@@ -257,7 +257,7 @@ def _member(cls: Any, args: tuple[Any, ...]) -> Any:
         return None
     if isinstance(args[0], cls):
         return args[0]
-    return next((one for one in cls if isinstance(one.value, (str, int, float)) and one.value == args[0]), None)
+    return next((one for one in cls if isinstance(one._value_, (str, int, float)) and one._value_ == args[0]), None)
 
 
 def _with_fields(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -24,6 +24,7 @@ from imp2tf.exceptions import raise_from_user_code
 from imp2tf.guards import held_weakly
 from imp2tf.inspection import draws_random_numbers, effects_of, nodes_of
 from imp2tf.lifting import Fetch
+from imp2tf.outside import Outside
 from imp2tf.places import Place
 from imp2tf.python_numbers import OVERFLOW, UNUSUAL_POWER
 from imp2tf.recipes import Build, Recipe
@@ -31,7 +32,6 @@ from imp2tf.relaxations import Guard
 from imp2tf.results import Raised
 from imp2tf.runs import Run
 from imp2tf.seed_stream import SEEDS_TO_COME, look_further_ahead
-from imp2tf.session import Outside
 from imp2tf.taped import Taped
 from imp2tf.tf_compat import switches
 from imp2tf.undoing import Before, Remains, Undo, changes_only_variables, may_fail, undo_of

@@ -18,8 +18,9 @@ import tensorflow as tf
 from imp2tf.effects import has_effects_so_far
 from imp2tf.errors import AssumptionFailed, Fallback
 from imp2tf.exceptions import ProgramRaise, innermost, user_frames
+from imp2tf.outside import LeftOut, Outside
 from imp2tf.region import cond, go_on_as_python_if, leave_to_python_if, select
-from imp2tf.session import LeftOut, Outside, Session, current
+from imp2tf.session import Session, current
 from imp2tf.states import NO_STATE, State
 
 __all__ = ["branch", "choice", "undone"]

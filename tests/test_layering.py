@@ -26,8 +26,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "values and the heap",
         (
-            "values", "kinds", "layer_calls", "places", "remembered", "sources", "relaxations", "session", "foreknown", "recording_tapes",
-            "lifting", "heap", "object_keys", "tracebacks", "links", "arrays", "results", "reach", "seed_stream",
+            "values", "kinds", "layer_calls", "places", "remembered", "sources", "relaxations", "outside", "session", "foreknown",
+            "recording_tapes", "lifting", "heap", "object_keys", "tracebacks", "links", "arrays", "results", "reach", "seed_stream",
         ),
     ),
     ("the lattice", ("snapshots", "specs", "compound_specs", "growable", "tables", "join", "sharing")),
