@@ -103,7 +103,6 @@ class GroupTries(Converter, lowers=(gast.TryStar,)):
         return quote("rt.except_star()", node)
 
 
-
 # ------------------------------------------------------------------------------------------------ run time
 rt.any_exception = BaseException  # what a bare ``except:`` catches
 
